@@ -101,6 +101,12 @@ def test_a_run_without_documents(empty: Any) -> None:
     }
 
 
+@pytest.mark.parametrize("empty", [{}, {"q0": {}}, [], pd.DataFrame(columns=irm.Qrel._fields)])
+def test_without_judgments_there_are_no_values(empty: Any) -> None:
+    _, run = random_data(3)
+    assert list(door.provider.iter_calc([irm.AP, irm.P_IA @ 2], empty, run)) == []
+
+
 def test_topics_of_the_judgments_count() -> None:
     qrels = {"q1": {"a": 1}, "q2": {"a": 1}, "nothing relevant": {"a": 0}}
     run = {"q1": {"a": 1.0}, "not judged": {"a": 1.0}}

@@ -16,11 +16,14 @@ from calipers.measures import TASKS, UnknownMeasureError, parse
 from calipers.measures.aliases import ALTERNATIVE_HINTS
 from calipers.measures.families import FAMILIES
 from calipers.measures.name_parsing import matching_definitions
-from calipers.measures.nearest_measures import NEAREST_MEASURES
+from calipers.measures.nearest_measures import NEAREST_MEASURES, OTHER_VALUES, nearest_hint
 from calipers.measures.registry import definitions, normalize_name
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "migration.md"
 CERTIFICATE = Path(__file__).parent / "parity" / "certificate.json"
+
+#: Names of measures of other tools, from their sources.
+TOOLS = json.loads((CERTIFICATE.parent / "names.json").read_text(encoding="utf-8"))
 
 RANX = (
     *("hits", "hit_rate", "precision", "recall", "f1", "r-precision", "mrr", "map", "bpref", "rbp"),
@@ -278,20 +281,50 @@ def test_a_spelling_that_is_a_name_of_a_tool_is_compared_with_it(tool: str) -> N
     assert uncompared == set(NOT_COMPARED[tool])
 
 
-def nearest_rows() -> list[str]:
-    """The rows of the page of names that are not read, as the table of the code has them."""
-    out = []
-    for tool, names in NEAREST_MEASURES.items():
-        for k, (name, (measure, difference)) in enumerate(names.items()):
-            out.append(f"| {tool if k == 0 else ''} | `{name}` | `{measure}` | {difference} |")
-    return out
+def is_read(name: str) -> bool:
+    """Whether a name is that of a measure of some task; an AssertionError if it is neither that
+    nor answered with what to ask for."""
+    told = []
+    for families in (tuple(FAMILIES), *TASKS.values()):
+        try:
+            parse(name, families)
+        except UnknownMeasureError as error:
+            told.append(str(error))
+        else:
+            return True
+    answers = ("; it is ", " needs ", "has several meanings")
+    answered = nearest_hint(name) is not None or name in ALTERNATIVE_HINTS
+    assert answered or any(answer in text for answer in answers for text in told), told[0]
+    return False
 
 
-def test_the_page_has_the_names_that_are_not_read() -> None:
-    section = PAGE.read_text(encoding="utf-8").split(
-        "| tool | name | nearest here | how it differs"
-    )
-    assert section[1].split("\n\n")[0].splitlines()[2:] == nearest_rows()
+@pytest.mark.parametrize("tool", TOOLS)
+def test_every_name_of_a_tool_is_read_or_answered(tool: str) -> None:
+    assert len(TOOLS[tool]["names"]) > 20
+    for name in TOOLS[tool]["names"]:
+        is_read(name)
+
+
+def plain_name(name: str) -> str:
+    """A name of torchmetrics or yardstick, whether of a class or of a function, and of which labels."""
+    words = re.sub(r"[(@].*|_", "", name.lower())
+    return re.sub(r"^(binary|multiclass|multilabel)", "", words)
+
+
+@pytest.mark.parametrize("tool", ["yardstick", "torchmetrics"])
+def test_a_name_that_is_read_is_compared_with_its_tool(tool: str) -> None:
+    record = json.loads(CERTIFICATE.read_text(encoding="utf-8"))["peers"][tool]["measures"]
+    compared = {plain_name(name) for name, counts in record.items() if counts["values"]}
+    uncompared = {plain_name(n) for n in TOOLS[tool]["names"] if is_read(n)} - compared
+    assert uncompared <= {plain_name(name) for name in OTHER_VALUES[tool]}
+
+
+@pytest.mark.parametrize("tool", ["yardstick", "torchmetrics"])
+def test_a_name_that_is_answered_with_the_same_measure_is_compared(tool: str) -> None:
+    record = json.loads(CERTIFICATE.read_text(encoding="utf-8"))["peers"][tool]["measures"]
+    compared = {plain_name(name) for name, counts in record.items() if counts["values"]}
+    same = {n for n, (_, difference) in NEAREST_MEASURES[tool].items() if not difference}
+    assert {n for n in same if plain_name(n) not in compared} == set()
 
 
 @pytest.mark.parametrize("tool", NEAREST_MEASURES)

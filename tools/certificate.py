@@ -5,7 +5,8 @@ python tools/certificate.py build/certificate          # writes the record and t
 python tools/certificate.py build/certificate --check  # fails on another outcome
 
 The record is tests/parity/certificate.json. Programs that could not run keep what it has of them;
-with ``--check --all`` all have to run.
+with ``--check --all`` all have to run. The tables of names of other tools are made of
+`calipers.measures.nearest_measures`.
 """
 
 from __future__ import annotations
@@ -13,14 +14,17 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+from calipers.measures.nearest_measures import NEAREST_MEASURES, OTHER_VALUES
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORD = ROOT / "tests" / "parity" / "certificate.json"
 PAGE = ROOT / "docs" / "migration.md"
 BEGIN, END = "<!-- certificate -->", "<!-- end of the certificate -->"
+NAMES, END_OF_NAMES = "<!-- names -->", "<!-- end of the names -->"
 
 Record = dict[str, Any]
 
@@ -97,10 +101,34 @@ def names(measures: list[str]) -> str:
 
 
 def with_tables(page: str, record: Record) -> str:
-    """The page with its generated part."""
-    before, rest = page.split(BEGIN)
-    _, after = rest.split(END)
-    return "\n".join([f"{before}{BEGIN}", "", *tables(record), "", f"{END}{after}"])
+    """The page with its generated parts."""
+    page = between(page, BEGIN, END, tables(record))
+    return between(page, NAMES, END_OF_NAMES, name_tables())
+
+
+def between(page: str, begin: str, end: str, lines: Iterable[str]) -> str:
+    """The page with these lines between two marks."""
+    before, rest = page.split(begin)
+    _, after = rest.split(end)
+    return "\n".join([f"{before}{begin}", "", *lines, "", f"{end}{after}"])
+
+
+def name_tables() -> Iterator[str]:
+    """Lines of the tables of names that are not read, and of those with another value elsewhere."""
+    yield "| tool | name | nearest here | how it differs |"
+    yield "|---|---|---|---|"
+    for tool, answers in NEAREST_MEASURES.items():
+        together: dict[tuple[str, str], list[str]] = {}
+        for name, answer in answers.items():
+            together.setdefault(answer, []).append(f"`{name}`")
+        for k, ((measure, difference), alike) in enumerate(together.items()):
+            yield f"| {'' if k else tool} | {', '.join(alike)} | `{measure}` | {difference} |"
+    yield from ("", "These names are read, and have another value there:", "")
+    yield "| tool | name | there |"
+    yield "|---|---|---|"
+    for tool, values in OTHER_VALUES.items():
+        for k, (name, there) in enumerate(values.items()):
+            yield f"| {'' if k else tool} | `{name}` | {there} |"
 
 
 def with_recorded(record: Record, outcome: Record) -> Record:

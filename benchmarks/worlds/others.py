@@ -31,9 +31,11 @@ OF_LABELS = (
         "lift",
         "markedness",
     ),
-    *("net-benefit", "cost(cost_fn=3)", "ROC-distance", "generalized-Youden", "IBA", "Yule-Q"),
+    *("net-benefit", "cost(cost_fn=3)", "ROC-distance", "generalized-Youden"),
     *("precision@prevalence=0.1", "NPV@prevalence=0.1"),
 )
+#: Products and distances of rates.
+OF_RATES = ("IBA", "Yule-Q", "diagonal-distance")
 OF_SCORES = (
     *("PR-AUC-DG", "PRG-AUC", "Gini", "interpolated-precision@recall=0.8", "PR-11pt"),
     "PR-break-even",
@@ -47,7 +49,7 @@ OF_SETS = (
     *("subset-accuracy", "Hamming-loss", "example-precision", "example-recall", "example-F1"),
     "example-Jaccard",
 )
-OF_LABEL_RANKS = ("LRAP", "coverage-error", "ranking-loss", "example-AUC")
+OF_LABEL_RANKS = ("LRAP", "coverage-error", "ranking-loss")
 OF_CLASSES = (
     *("G-mean", "ordinal-MAE", "AMAE", "Cramer-V", "uncertainty-coefficient"),
     *("Bangdiwala-B", "Bennett-S", "NIR"),
@@ -56,7 +58,7 @@ OF_RESIDUALS = (
     *("MASE(naive_mae=2)", "mean-error", "MAPE", "sMAPE", "MSLE", "gamma-deviance"),
     *("Tweedie-deviance(power=1.5)", "adjusted-R2(predictors=3)", "explained-variance"),
     "D2-pinball(alpha=0.8)",
-    *("Kendall", "KGE", "NRMSE", "Theil-U1", "RMSSE(naive_rmse=2)"),
+    *("KGE", "NRMSE", "Theil-U1", "RMSSE(naive_rmse=2)"),
 )
 #: Documents of the collection.
 ALL = 1000
@@ -111,11 +113,11 @@ def _two_classes(random: Random, rows: int, share: float) -> Any:
             return truth
 
 
-def labels(random: Random, rows: int) -> Evaluate:
+def labels(random: Random, rows: int, measures: tuple[str, ...] = OF_LABELS) -> Evaluate:
     """Of three rows in ten that are positive 70% are called so, and 15% of the others."""
     truth = _two_classes(random, rows, 0.3)
     called = random.random(rows) < np.where(truth, 0.7, 0.15)
-    return CLASSIFICATION(truth, called, measures=OF_LABELS)
+    return CLASSIFICATION(truth, called, measures=measures)
 
 
 def classes(random: Random, rows: int) -> Evaluate:
@@ -183,18 +185,18 @@ def sets(random: Random, rows: int) -> Evaluate:
     return partial(cal.multilabel, truth, called, measures=OF_SETS, curves=False)
 
 
-def label_ranks(random: Random, rows: int) -> Evaluate:
+def label_ranks(random: Random, rows: int, measures: tuple[str, ...] = OF_LABEL_RANKS) -> Evaluate:
     """Normal scores, 1.5 higher where a label is true."""
     truth = _sets(random, rows)
     score = random.normal(1.5 * truth)
-    return partial(cal.multilabel, truth, score=score, measures=OF_LABEL_RANKS, curves=False)
+    return partial(cal.multilabel, truth, score=score, measures=measures, curves=False)
 
 
-def residuals(random: Random, rows: int) -> Evaluate:
+def residuals(random: Random, rows: int, measures: tuple[str, ...] = OF_RESIDUALS) -> Evaluate:
     """Lognormal numbers, whose logarithms are predicted but for a normal residual."""
     x, z = random.normal(size=(2, rows))
     given = (np.exp(0.5 * (x + 0.5 * z)), np.exp(0.5 * x))
-    return partial(cal.regression, *given, measures=OF_RESIDUALS, curves=False)
+    return partial(cal.regression, *given, measures=measures, curves=False)
 
 
 #: Documents that a topic has, and how many of them are retrieved, at least and at most.
@@ -325,6 +327,19 @@ DESIGNS = (
     ),
     Design("topics", "reviews", reviews, 10_000, "topics", (25, 50), 25),
     Design("topics", "preferences", preferences, 10_000, "topics", (25, 50), 25),
+    Design("labels", "products of rates", partial(labels, measures=OF_RATES), 2_000_000),
+    Design(
+        "averages",
+        "AUC of six labels",
+        partial(label_ranks, measures=("example-AUC",)),
+        300_000,
+    ),
+    Design(
+        "numbers",
+        "order of lognormal numbers",
+        partial(residuals, measures=("Kendall",)),
+        1_000_000,
+    ),
     OF_POINTS,
 )
 

@@ -14,10 +14,11 @@ from worlds.world import Evaluate, Floats, Random, World
 
 MEASURES = (
     *("ARI", "AMI", "NMI", "MI", "homogeneity", "completeness", "purity", "Rand"),
-    *("Fowlkes-Mallows", "pair-F1", "pair-Jaccard", "V-measure", "cluster-accuracy"),
+    *("Fowlkes-Mallows", "pair-F1", "pair-Jaccard", "V-measure"),
 )
-OF_POINTS = ("silhouette", "simplified-silhouette", "Davies-Bouldin", "Calinski-Harabasz", "WCSS",
-             "Xie-Beni")  # fmt: skip
+OF_ASSIGNMENTS = ("cluster-accuracy",)
+OF_POINTS = ("silhouette", "simplified-silhouette", "Davies-Bouldin", "Calinski-Harabasz", "WCSS")
+OF_SEPARATION = ("Xie-Beni",)
 OF_PAIRS = ("ARI", "AMI", "V-measure", "purity")
 
 #: Many points, of which pairs of one with itself count for nothing.
@@ -59,19 +60,21 @@ def _drawn(shares: Floats, points: int, random: Random) -> tuple[Any, Any]:
     return np.divmod(cell, shares.shape[1])
 
 
-def partition(points: int, word: str) -> World:
+def partition(
+    points: int, word: str, measures: tuple[str, ...] = MEASURES, what: str = ""
+) -> World:
     """One clustering."""
     shares = DESIGNS[word]
 
     def draw(random: Random) -> Evaluate:
         truth, cluster = _drawn(shares, points, random)
-        return partial(cal.clustering, None, cluster, truth, measures=MEASURES)
+        return partial(cal.clustering, None, cluster, truth, measures=measures)
 
     return World(
         kind="partitions",
-        design=f"clusters, {word}",
+        design=f"clusters, {word}{what}",
         size=f"{points} points",
-        found=lambda: at_infinity(shares, MEASURES),
+        found=lambda: at_infinity(shares, measures),
         draw=draw,
         large=points >= 4 * shares.size and points >= 100,
     )
@@ -122,33 +125,36 @@ def clustered(random: Random, points: int, word: str) -> tuple[Floats, Any]:
 
 
 @cache
-def _of_many(points: int, word: str) -> dict[str, tuple[float, float]]:
+def _of_many(points: int, word: str, measures: tuple[str, ...]) -> dict[str, tuple[float, float]]:
     """What 400 data sets of as many points have on average by either rule: to a twentieth of the
     spread of one, which moves a coverage of 95% by 0.03."""
-    random, total = np.random.default_rng(1987), np.zeros((len(OF_POINTS), 2))
+    random, total = np.random.default_rng(1987), np.zeros((len(measures), 2))
     for _ in range(400):
         at, rules = clustered(random, points, word)
-        made = cal.clustering(at, dict(enumerate(rules)), interval="none", measures=OF_POINTS)
+        made = cal.clustering(at, dict(enumerate(rules)), interval="none", measures=measures)
         total += np.array([e.value for e in made.estimates]).reshape(2, -1).T
-    return dict(zip(OF_POINTS, map(tuple, (total / 400).tolist()), strict=True))
+    return dict(zip(measures, map(tuple, (total / 400).tolist()), strict=True))
 
 
-def lying(points: int, word: str, *, pair: bool = False) -> World:
+def lying(
+    points: int, word: str, measures: tuple[str, ...] = OF_POINTS, what: str = "", *,
+    pair: bool = False,
+) -> World:  # fmt: skip
     """One clustering by a rule that is given, or two, that part 2.5 to 9% of the points."""
 
     def found() -> dict[str, float]:
-        known = _of_many(points, word)
+        known = _of_many(points, word, measures)
         return {name: new - base if pair else new for name, (new, base) in known.items()}
 
     def draw(random: Random) -> Evaluate:
         at, (new, base) = clustered(random, points, word)
         given: Any = {"base": base, "new": new} if pair else new
-        return partial(cal.clustering, at, given, measures=OF_POINTS)
+        return partial(cal.clustering, at, given, measures=measures)
 
     kind, large = "pairs" if pair else "partitions", points >= 100
     if pair:  # with 20 points that differ
         large = points * (0.09 if word == "overlapping" else 0.025) >= 20
-    design = f"points {word}" + ", two rules" * pair
+    design = f"points {word}{what}" + ", two rules" * pair
     return World(kind, design, f"{points} points", found, draw, large)
 
 
@@ -182,4 +188,14 @@ def worlds() -> list[World]:
         *(of_one_cluster(n, word) for word in SPREADS for n in (100, 400)),
         *(of_one_cluster(1000, word, sample=150) for word in SPREADS),
         *(lying(n, word, pair=True) for word in ("apart", "overlapping") for n in (100, 400)),
+        *(
+            partition(n, word, OF_ASSIGNMENTS, ", assigned")
+            for word in DESIGNS
+            for n in (30, 100, 400)
+        ),
+        *(
+            lying(n, word, OF_SEPARATION, ", separation")
+            for word in SPREADS
+            for n in (30, 100, 400)
+        ),
     ]

@@ -148,6 +148,8 @@ class CalipersEvaluator(irm.providers.Evaluator):
         statistic_types = {
             calipers_measure.definition.statistic for calipers_measure in measures.values()
         }
+        if _is_empty(rows):  # without topics, of which ir_measures then has no value
+            statistic_types = set()
         self.qrels = read_qrels(rows) if JudgedRankings in statistic_types else None
         self.groups: dict[type, GroupedJudgments] = {}
         if GroupedRankings in statistic_types:
@@ -158,8 +160,10 @@ class CalipersEvaluator(irm.providers.Evaluator):
         super().__init__(list(measures), () if judgments is None else judgments.topics)
 
     def _iter_calc(self, run: Any) -> Iterator[irm.Metric]:
+        if not self.qrel_qids:
+            return
         rows = _to_reader_input(run, ("query_id", "doc_id", "score"))
-        if len(rows) == 0 or (isinstance(rows, Mapping) and not any(rows.values())):
+        if _is_empty(rows):
             rows = {"": {"": 0.0}}  # a run has at least one document
         statistics: dict[type, Any] = {}
         if self.qrels is not None:
@@ -172,6 +176,11 @@ class CalipersEvaluator(irm.providers.Evaluator):
             values = np.nan_to_num(equivalent.apply(statistic)).tolist()
             for topic, value in zip(statistic.topics, values, strict=True):
                 yield irm.Metric(query_id=topic, measure=requested, value=value)
+
+
+def _is_empty(rows: Any) -> bool:
+    """Return whether judgments or a run have no documents."""
+    return len(rows) == 0 or (isinstance(rows, Mapping) and not any(rows.values()))
 
 
 def _to_calipers(measure: irm.Measure) -> Measure | None:

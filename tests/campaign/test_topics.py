@@ -215,6 +215,8 @@ def test_clef(tmp_path: Path) -> None:
         Topic("C041", "Pesticides in Baby Food", "Find reports.", "Relevant are reports."),
         Topic("C042", "Haiti", details={"en-title": "Invasion"}),
     ]
+    one_line = "<top><num> C1 </num><EN-title> Storms </EN-title><EN-desc> Find. </EN-desc></top>"
+    assert bare(read(tmp_path, one_line)) == [Topic("C1", "Storms", "Find.")]
     text = """<topics><topic lang="en"><identifier>10.2452/401-AH</identifier>
     <title>Euro Inflation</title></topic></topics>"""
     assert bare(read(tmp_path, text)) == [

@@ -112,6 +112,15 @@ def test_a_taken_name_fails_at_once_and_leaves_the_catalogue(
     assert state() == before
 
 
+def test_a_name_of_another_tool_needs_its_oracle() -> None:
+    """Here it is answered with the nearest measure, which has another value."""
+    for name, aliases in (("huber_loss", ()), ("mine", ("HuberLoss",))):
+        with pytest.raises(NameTakenError, match=r"a measure of yardstick; .* oracles=\{'[hH]uber"):
+            add(name, "regression", aliases=aliases)
+    mine = add("huber", "regression", aliases=("huber_loss",), oracles={"huber_loss": "yardstick"})
+    assert cal.measure("huber_loss").definition is mine
+
+
 def test_a_name_of_another_task_is_shared_where_that_is_said() -> None:
     mine = add("nDCG", "regression", shared_names=("nDCG",))
     assert cal.measure("nDCG", family="regression").definition is mine

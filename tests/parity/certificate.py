@@ -73,10 +73,13 @@ PEERS: Mapping[str, Peer] = {
         Peer("krippendorff", "krippendorff"),
         Peer("irrCAC", source=RECORDED),
         Peer("netcal", source=RECORDED),
+        Peer("torchmetrics", source=RECORDED),
         Peer("MLstatkit", "MLstatkit"),
+        Peer("pycm", "pycm"),
         Peer("BEIR", version="2", source=FORMULAS),
         Peer("MTEB", version="2", source=FORMULAS),
         Peer("MS MARCO", version="2019", source=FORMULAS),
+        Peer("yardstick", version="1.4.0.9000", source=FORMULAS),
         Peer("SciPy", "scipy"),
         Peer("statsmodels", "statsmodels"),
     )
@@ -116,6 +119,13 @@ DIFFERENCES: Mapping[str, str] = {
     "bins closed on the left": "Probabilities on the edges of bins: those of the peer are closed on the "
     "left, ours on the right.",
     "absent label": "A label that no row has is left out of the mean. The peer counts it with 0.",
+    "rows without an order": "Rows that have no label, or all of them, have no labels to order: they are "
+    "left out of the mean. The peer counts them as perfect.",
+    "score of 0": "The peer counts a document whose score is 0 or less as not relevant.",
+    "labels of equal score": "The peer takes labels of equal score in the order of their columns, where "
+    "each such pair is an error here.",
+    "other parameters in the call": "The call has measures by subtopic with other parameters, for which "
+    "the peer has 0.",
     "output without variance": "`force_finite=False`: an output whose truth is constant has no weight "
     "here, and makes the mean NaN there.",
     "place of tied classes": "Classes with the same score: the mean over their orders. The peer takes "
@@ -141,6 +151,7 @@ OMISSIONS: Mapping[str, str] = {
     "not offered": "Calipers does not offer the option.",
     "no measure": "It is not a measure with one value: the message of `cal.measure` says what there is "
     "instead.",
+    "pairs of documents": "It is of pairs of documents; `Accuracy@k` is read as `Success@k` here.",
     "curve": "A curve and no value; points of ROC and precision-recall curves are compared on random "
     "data.",
     "some of the classes": "`labels=` leaves out rows of the other classes, which Calipers keeps.",

@@ -6,6 +6,12 @@ distinct for the others.
 
 from __future__ import annotations
 
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -217,3 +223,87 @@ def test_ndeval(certificate: Certificate) -> None:
         ours = ours_named(name, irm.pyndeval, "diversity").apply(rankings)
         expected = [theirs[name, topic] for topic in rankings.topics]
         certificate.compare("ir_measures", name, ours, expected, where=rankings.topics.__getitem__)
+
+
+#: What the source distribution lacks of their tests: a class whose assertion is not needed here.
+BASE = """
+from unittest import TestCase
+
+
+class BaseMeasureTest(TestCase):
+    def assertMetrics(self, *metrics, **options): ...
+"""
+
+#: Their tests that need files which the source distribution lacks.
+WITHOUT_FILES = ("test_compat.py", "test_cwl_eval.py")
+
+
+@pytest.fixture(scope="module")
+def calls_of_their_tests(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
+    """What providers compute in their own tests, which are in their source distribution only."""
+    folder = tmp_path_factory.mktemp("ir_measures")
+    source = f"ir_measures=={irm.__version__}"
+    options = ("--quiet", "--no-deps", "--no-binary", ":all:", "--dest", str(folder))
+    pip = [sys.executable, "-m", "pip", "download", *options, source]
+    if subprocess.run(pip, check=False, capture_output=True).returncode:
+        pytest.skip("the source distribution of ir_measures is not to be had")
+    [archive] = folder.glob("*.tar.gz")
+    shutil.unpack_archive(archive, folder, filter="data")
+    [tests] = folder.glob("ir_measures-*/tests")
+    tests = tests.rename(folder / "their_tests")
+    (tests / "__init__.py").touch()
+    (tests / "base.py").write_text(BASE)
+    file = folder / "calls"
+    subprocess.run(
+        [
+            *(sys.executable, "-m", "pytest", "-q", "-c", os.devnull, f"--rootdir={folder}"),
+            *("-p", "no:cacheprovider", "-p", "no:xdist", "-p", "record_providers", str(tests)),
+            *(f"--ignore={tests / name}" for name in WITHOUT_FILES),
+        ],
+        check=False,  # a test of a provider that is not installed fails
+        cwd=folder,
+        env={
+            **os.environ,
+            "PYTHONPATH": str(Path(__file__).parent),
+            "RECORDED_CALLS": str(file),
+            "PYTEST_ADDOPTS": "",
+        },
+        stdout=subprocess.DEVNULL,
+    )
+    calls: list[Any] = pickle.loads(file.read_bytes())
+    return calls
+
+
+@pytest.mark.slow
+def test_calls_of_their_own_tests(
+    calls_of_their_tests: list[Any], certificate: Certificate
+) -> None:
+    """Our provider computes what theirs do, or does not support the measure."""
+    from calipers.ir_measures import provider as ours
+
+    n_values = 0
+    for provider, names, qrels, run, values in calls_of_their_tests:
+        if provider == "fallback":  # what others computed
+            continue
+        parameters = {repr(sorted(theirs_named(name).params.items())) for name in names}
+        for name in names:
+            measure = theirs_named(name)
+            if not ours.supports(measure):
+                certificate.omit("ir_measures", name, "pairs of documents")
+                continue
+            if (
+                provider == "gdeval" and measure.NAME == "nDCG"
+            ):  # which it has with these gains only
+                measure = measure(dcg="exp-log2")
+            own = {m.query_id: m.value for m in ours.iter_calc([measure], qrels, run)}
+            theirs = {topic: value for topic, of, value in values if of == name}
+            assert own.keys() == theirs.keys()
+            because = {
+                "other parameters in the call": provider == "pyndeval" and len(parameters) > 1
+            }
+            certificate.compare(
+                "ir_measures", name, list(own.values()), [theirs[topic] for topic in own],
+                atol=0.50001e-5 if provider == "gdeval" else 1e-9, because=because,
+            )  # fmt: skip
+            n_values += len(own)
+    assert n_values > 300

@@ -74,6 +74,9 @@ def test_beir_and_mteb(k: int, seed: int, certificate: Certificate) -> None:
         certificate.compare("BEIR", f"{name}@{k}", ours, theirs, because=because)
         if name == "MRR":
             certificate.compare("MTEB", f"mrr_at_{k}", by_topic(f"mrr_at_{k}", qrels, run), theirs)
+    anything = [float(any(h)) for h in hits.values()]
+    for name in (f"hit_rate_at_{k}", f"cv_recall_at_{k}"):
+        certificate.compare("MTEB", name, by_topic(name, qrels, run), anything)
     # BEIR sorts ids by their second character where it means the score.
     listed = {t: sorted(scored, key=lambda d: d[1], reverse=True)[:k] for t, scored in run.items()}
     accuracy = [float(any(d in relevant[t] for d in top)) for t, top in listed.items()]

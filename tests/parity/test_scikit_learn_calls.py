@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -27,7 +28,12 @@ pytestmark = pytest.mark.slow
 
 MODULES = (
     *("tests.test_classification", "tests.test_ranking", "tests.test_regression"),
-    *("cluster.tests.test_supervised", "cluster.tests.test_unsupervised"),
+    *("tests.test_common", "tests.test_score_objects"),
+    *(
+        "cluster.tests.test_supervised",
+        "cluster.tests.test_unsupervised",
+        "cluster.tests.test_common",
+    ),
 )
 
 #: Tests that fit models, or look at the signature of a metric.
@@ -72,9 +78,15 @@ def evaluated(
     return estimate.value, list(estimate.undefined)
 
 
+def dense(table: Any) -> Any:
+    """An array, of what else scikit-learn takes."""
+    return table.toarray() if hasattr(table, "toarray") else np.asarray(table)
+
+
 def plain(column: Any) -> Any:
-    """A list or an array, of what else scikit-learn takes."""
-    return column.toarray() if hasattr(column, "toarray") else np.asarray(column)
+    """A column, also of a table of one, or a table."""
+    values = dense(column)
+    return values.ravel() if values.ndim == 2 and values.shape[1] == 1 else values
 
 
 def several(truth: Any) -> bool:
@@ -104,8 +116,6 @@ OF_LABELS = {
 
 def of_labels(name: str, a: Arguments, result: Any) -> Iterator[Compared]:
     truth, predicted = plain(a.get("y_true", a.get("y1"))), plain(a.get("y_pred", a.get("y2")))
-    if predicted.shape == (len(truth), 1):
-        predicted = predicted.ravel()
     measure = OF_LABELS[name][several(truth)]
     if measure is None:
         raise OmittedError("not offered")
@@ -228,18 +238,19 @@ def area(name: str, a: Arguments, result: Any) -> Iterator[Compared]:
     truth, score = plain(a["y_true"]), plain(a["y_score"])
     options: dict[str, Any] = {"weight": a["sample_weight"], "score": score}
     average = a["average"]
+    if average == "samples":
+        raise OmittedError("not offered")
+    if a.get("max_fpr") not in (None, 1):
+        measure = f"pAUC(max_fpr={a['max_fpr']})"
     if several(truth):
-        if average == "samples":
-            raise OmittedError("not offered")
         absent = ["absent label"] * (average == "macro" and not truth.any(axis=0).all())
         for k, value in enumerate(np.atleast_1d(result)):
-            of = [f"{measure}[{k}]" if average is None else f"{average}-{measure}"]
+            one_label = re.sub(r"(?=\(|$)", f"[{k}]", measure, count=1)
+            of = [one_label if average is None else f"{average}-{measure}"]
             names = [str(k) for k in range(truth.shape[1])]
             own, reasons = evaluated(cal.multilabel, truth, labels=names, measures=of, **options)
             yield f"{name}(average={average!r})", (own, [*reasons, *absent]), value
         return
-    if a.get("max_fpr") not in (None, 1):
-        measure = f"pAUC(max_fpr={a['max_fpr']})"
     if score.ndim == 1:
         labels = unique_labels(truth).tolist() if a.get("labels") is None else list(a["labels"])
         options |= {"positive": a.get("pos_label", max(labels)), "measures": [measure]}
@@ -315,13 +326,14 @@ OF_LABEL_RANKS = {
 
 def of_label_ranks(name: str, a: Arguments, result: Any) -> Iterator[Compared]:
     options = {"weight": a["sample_weight"], "measures": [OF_LABEL_RANKS[name]]}
-    truth, score = plain(a["y_true"]), plain(a["y_score"])
-    own = evaluated(cal.multilabel, truth, score=score, **options)
-    yield name, own, result
+    truth, score = dense(a["y_true"]), dense(a["y_score"])
+    own, reasons = evaluated(cal.multilabel, truth, score=score, **options)
+    unordered = (truth == truth[:, :1]).all(axis=1).any() and not np.isnan(own)
+    yield name, (own, ["rows without an order"] if unordered else reasons), result
 
 
 def gains(name: str, a: Arguments, result: Any) -> Iterator[Compared]:
-    truth, score = plain(a["y_true"]), plain(a["y_score"])
+    truth, score = dense(a["y_true"]), dense(a["y_score"])
     if a["sample_weight"] is not None or (truth != np.round(truth)).any():
         raise OmittedError("not offered")
     group = np.repeat(np.arange(len(truth)), truth.shape[1])
@@ -335,7 +347,7 @@ def sum_of_gains(name: str, a: Arguments, result: Any) -> Iterator[Compared]:
         raise OmittedError("not offered")
     qrels, run = (
         {str(t): {f"d{j}": of(v) for j, v in enumerate(row)} for t, row in enumerate(table)}
-        for of, table in ((int, plain(a["y_true"])), (float, plain(a["y_score"])))
+        for of, table in ((int, dense(a["y_true"])), (float, dense(a["y_score"])))
     )
     cut = "" if a["k"] is None else f"@{a['k']}"
     of = [f"DCG(ties='average'){cut}"]
@@ -375,9 +387,8 @@ def of_numbers(name: str, a: Arguments, result: Any) -> Iterator[Compared]:
     if a.get("power", 0) < 0:
         raise OmittedError("not offered")
     base, _, parameters = measure.partition("(")
-    if truth.ndim == 1 or truth.shape[1] == 1:
+    if truth.ndim == 1:
         of = [measure]
-        truth, predicted = truth.ravel(), predicted.ravel()
     elif how == "raw_values":
         for j, value in enumerate(result):
             columns = truth[:, j], predicted[:, j]
@@ -436,7 +447,7 @@ OF_POINTS = {
 def of_points(name: str, a: Arguments, result: Any) -> Iterator[Compared]:
     if a.get("sample_size") is not None or a.get("kwds"):
         raise OmittedError("not offered")
-    points, metric = plain(a["X"]), a.get("metric", "euclidean")
+    points, metric = dense(a["X"]), a.get("metric", "euclidean")
     options: dict[str, Any] = {"measures": [OF_POINTS[name]]}
     if metric == "precomputed":
         options["distances"], points = points, None

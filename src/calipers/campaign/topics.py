@@ -499,7 +499,8 @@ _TOP_ELEMENT = re.compile(
 )
 _SGML_TAGS = "num title query desc narr con cons smry dom fac def head nat time keywords toc"
 _TAG = re.compile(
-    rf"</?(?P<sgml>{'|'.join(_SGML_TAGS.split())})>|^[ \t]*</?(?P<unlisted>[a-z][\w-]*)>",
+    rf"</?(?P<sgml>(?:[a-z]{{2}}-(?=title|desc|narr))?(?:{'|'.join(_SGML_TAGS.split())}))>"
+    r"|^[ \t]*</?(?P<unlisted>[a-z][\w-]*)>",
     re.IGNORECASE | re.MULTILINE,
 )
 

@@ -73,6 +73,21 @@ OTHER_MEANINGS: Mapping[tuple[str, str], Mapping[str, str]] = {
         "ERR": "ERR is the error rate here; of rankings, in retrieval, ERR is expected reciprocal "
         "rank."
     },
+    ("counts", "Cramer-V"): {
+        "cramers_v": "Cramer-V is not corrected for bias; in torchmetrics it is by default."
+    },
+    ("counts", "uncertainty-coefficient"): {
+        "theils_u": "Theil-U is the explained proportion of the entropy of the truth; in "
+        "torchmetrics, with predictions first, it is of that of the predictions."
+    },
+    ("fit", "NRMSE"): {
+        "normalized_root_mean_squared_error": "NRMSE is normalized by the standard deviation of "
+        "the truth; in torchmetrics by its mean, here NRMSE(normalization='mean')."
+    },
+    ("separations", "Dunn"): {
+        "dunn_index": "Dunn is of distances of points; in torchmetrics of distances of centers "
+        "from each other and from points."
+    },
     ("probabilities", "RPS"): {
         "ranked-probability-score": "RPS is divided by K − 1 for K classes, so that it ranges from "
         "0 to 1; in dlordinal it is the sum, from 0 to K − 1.",

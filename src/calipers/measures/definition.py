@@ -98,6 +98,9 @@ class Definition:
         Range with two classes, if it differs from ``range``.
     aliases : tuple of str, default=()
         Other names.
+    oracles : mapping of str to str, optional
+        Of a name that is a measure of another tool with another value than any measure of Calipers,
+        the tool whose value this measure has.
     perfect, no_skill : float, optional
         Values for a perfect system and for constant predictions.
     undefined : mapping of str to callable
@@ -209,6 +212,7 @@ class Definition:
     range: tuple[float, float]
     range_of_two: tuple[float, float] | None = None
     aliases: tuple[str, ...] = ()
+    oracles: Mapping[str, str] = field(default_factory=dict)
     perfect: float | None = None
     no_skill: float | None = None
     undefined: Mapping[str, UndefinedCondition] = field(default_factory=dict)

@@ -118,7 +118,7 @@ def pearson(m: NumericMoments) -> FloatArray:
 @correlation_measure(
     "CCC",
     statistic=NumericMoments,
-    aliases=("concordance_correlation_coefficient", "concordance_corrcoef"),
+    aliases=("concordance_correlation_coefficient",),
     undefined=NO_ROWS
     | {
         "constant_and_equal": lambda m, _: (

@@ -148,7 +148,19 @@ def _is_redefinition(new: Definition, old: Definition) -> bool:
 
 
 def _check_registered(definition: Definition) -> None:
-    """Check that the reasons and parameters of a definition are registered."""
+    """Check that the reasons and parameters of a definition are registered, and its oracles given.
+
+    Names of other tools that Calipers itself has are compared with these tools by its tests.
+    """
+    from calipers.measures.nearest_measures import tools_with
+
+    for name in definition.spellings:
+        tools = tools_with(name)
+        if tools and name not in definition.oracles:
+            raise NameTakenError(
+                f"{name!r} is taken: it is a measure of {' and '.join(tools)}; if the value of "
+                f"{definition.name} is the same, name the tool: oracles={{{name!r}: {tools[0]!r}}}"
+            )
     for kind, names, registry in (
         ("reason", definition.undefined, REASONS),
         ("parameter", definition.parameters, PARAMETERS),

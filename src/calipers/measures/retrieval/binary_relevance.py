@@ -104,7 +104,7 @@ def _first_hits(r: JudgedRankings, cutoff: int | None, rel: int) -> tuple[FloatA
 
 @ranking_measure(
     "Success",
-    aliases=("hit_rate", "HitRate", "hit", "HR", "accuracy"),
+    aliases=("hit_rate", "HitRate", "cv_recall", "hit", "HR", "accuracy"),
     shared_names=("accuracy", "hit_rate"),
     proportion_of="topics",
     ties=success_over_ties,
