@@ -106,7 +106,7 @@ def read_time(name: Any, input_name: str) -> float:
         time = math.nan
     if not 0 < time < math.inf:
         raise InputError(
-            f"{input_name}: {format_value(name)} is not a time, expected a positive number such as 12"
+            f"{input_name}: {format_value(name)} is not a time, expected a positive number"
         )
     return time
 

@@ -64,7 +64,7 @@ def survival(
         systems a dict or data frame from their names to columns.
     predicted : array-like of shape (n,), or dict of such, optional
         Predicted times to the event, in place of ``risk``, which is then minus the time.
-    survival : dict of array-like of shape (n,), array-like of shape (n, n_times), or a dict, optional
+    survival : dict of array-like of shape (n,), array-like, or dict of such, optional
         Predicted probabilities to survive stated times: a dict or data frame with a column for each
         time, such as ``{12: …, 24: …}``, or an array with a column for each of ``times``; for
         several systems a dict from their names to such. Without ``risk`` it is minus the mean

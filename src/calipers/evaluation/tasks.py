@@ -1592,7 +1592,7 @@ SURVIVAL = Task(
             "with a column for each time, such as ``{12: …, 24: …}``, or an array with a column "
             "for each of ``times``; for several systems a dict from their names to such. Without "
             "``risk`` it is minus the mean predicted time until the last of them.",
-            type="dict of array-like of shape (n,), array-like of shape (n, n_times), or a dict",
+            type="dict of array-like of shape (n,), array-like, or dict of such",
         ),
         WEIGHT,
         COUNT,

@@ -202,7 +202,7 @@ PARAMETERS: dict[str, ParameterDomain] = {
     "target": ParameterDomain(choices=("relevant", "judged", "uniform")),
     "tied": ParameterDomain(choices=("share", "optimistic", "pessimistic")),
     "tail": ParameterDomain(choices=("always", "with-unjudged")),
-    "time": ParameterDomain(low=0, example=1.0, description="a time, as in survival-AUC@12"),
+    "time": ParameterDomain(low=0, example=2, description="a time, as in survival-AUC@12"),
     "ties": ParameterDomain(choices=("id", "average", "best", "worst")),
     "weighting": ParameterDomain(
         choices=("identity", "linear", "quadratic", "ordinal", "radical", "ratio")

@@ -173,7 +173,7 @@ def _has_no_control(rows: SurvivalRows, time: float) -> Any:
 
 @_pair_measure(
     "survival-AUC",
-    aliases=("cumulative_dynamic_auc", "roc_auc_survival"),
+    aliases=("cumulative_dynamic_auc",),
     suffix_parameter="time",
     undefined={
         "no_event_until_time": lambda rows, parameters: _has_no_case(rows, parameters["time"]),
@@ -228,7 +228,6 @@ def _any_time(condition: Callable[[SurvivalRows, float], Any]) -> Any:
 
 @_pair_measure(
     "integrated-AUC",
-    aliases=("mean-cumulative-dynamic-AUC",),
     undefined={
         "no_event_until_time": _any_time(_has_no_case),
         "no_row_after_time": _any_time(_has_no_control),
@@ -294,7 +293,6 @@ _NO_ROWS = {"no_rows": lambda rows, _: rows.total == 0}
 
 @_loss_measure(
     "survival-Brier",
-    aliases=("brier_survival",),
     suffix_parameter="time",
     undefined={
         **_NO_ROWS,
@@ -332,7 +330,7 @@ def _integrated_brier_influence(rows: SurvivalRows) -> FloatArray:
 
 @_loss_measure(
     "integrated-Brier",
-    aliases=("integrated_brier_score", "brier_survival_integrated", "IBS"),
+    aliases=("integrated_brier_score", "IBS"),
     undefined={
         **_NO_ROWS,
         "not_followed": _any_time(_is_not_followed),
@@ -423,6 +421,7 @@ def _d_calibration_influence(rows: SurvivalRows, bins: int) -> FloatArray:
 
 @_loss_measure(
     "D-calibration",
+    perfect=None,
     undefined=_NO_ROWS,
     moves=_d_calibration_influence,
     interval="length",
@@ -462,4 +461,4 @@ def d_calibration_p(rows: SurvivalRows, bins: int = 10) -> FloatArray:
     sizes = np.square(rows.total) / np.square(rows.weight).sum(axis=-1)
     statistics = sizes * np.square(d_calibration(rows, bins))
     tails = [chi2_tail(float(statistic), bins - 1) for statistic in statistics.ravel()]
-    return np.array(tails, np.float64).reshape(statistics.shape)
+    return np.asarray(tails).reshape(statistics.shape)

@@ -83,8 +83,8 @@ class SurvivalProblem(Problem):
 
     def default_measures(self, systems: Mapping[str, Any]) -> Sequence[str]:
         """Return the default measures: of probabilities also those of their times."""
-        measures = ["C-index", "Uno-C"]
         times = next(iter(systems.values())).times
+        measures = ["C-index", f"Uno-C@{times[-1]:.10g}" if times else "Uno-C"]
         measures += ["integrated-AUC"] if times else []
         if not all(system.survival.shape[1] for system in systems.values()):
             return measures
