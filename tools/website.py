@@ -192,6 +192,16 @@ EXAMPLES = {
             "interval='none')"
         ),
     ),
+    "survival": (
+        "time  = [1, 2, 3, 4, 5, 6]\nevent = [1, 0, 1, 1, 0, 1]\n"
+        "risk  = [0.9, 0.3, 0.8, 0.4, 0.5, 0.1]",
+        "cal.survival(time, event, risk, times=[2, 4], measures={name!r}, interval='none')",
+    ),
+    "survival-probabilities": (
+        "time  = [1, 2, 3, 4, 5, 6]\nevent = [1, 0, 1, 1, 0, 1]\n"
+        "survival = {2: [0.3, 0.8, 0.5, 0.7, 0.7, 0.9], 4: [0.1, 0.5, 0.2, 0.4, 0.4, 0.8]}",
+        "cal.survival(time, event, survival=survival, measures={name!r}, interval='none')",
+    ),
     "agreement": (
         'ratings = {"ann": [1, 2, 3, 3], "ben": [1, 2, 3, 2], "eve": [1, 2, 2, 3]}',
         "cal.agreement(ratings, measures={name!r}, interval='none')",

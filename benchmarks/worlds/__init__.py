@@ -40,6 +40,7 @@ from worlds import (
     series,
     several,
     slices,
+    survival,
     topics,
 )
 from worlds.world import Trial, World
@@ -51,6 +52,7 @@ KINDS = (
     outputs,
     quantiles,
     forecasts,
+    survival,
     sampled,
     series,
     judged,

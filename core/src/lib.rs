@@ -20,6 +20,7 @@ pub mod matrices;
 pub mod moments;
 mod order;
 pub mod parallel;
+pub mod pairs;
 mod parts;
 pub mod powers;
 pub mod random;
@@ -68,6 +69,8 @@ mod _core {
         bin_sums, cube_sums, error_differences, error_moments, left_out_logs, number_moments,
         shape_sums, value_ends, value_moments, weighted_moments,
     };
+    #[pymodule_export]
+    use crate::pairs::lower_sums;
     #[pymodule_export]
     use crate::parallel::progress;
     #[pymodule_export]

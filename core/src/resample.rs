@@ -703,7 +703,7 @@ fn invalid<T>(message: impl Into<String>) -> PyResult<T> {
 }
 
 /// That no value, of which each `of` has one, is beyond the `size` there are.
-fn within(values: &[u32], size: usize, [what, of]: [&str; 2]) -> PyResult<()> {
+pub fn within(values: &[u32], size: usize, [what, of]: [&str; 2]) -> PyResult<()> {
     match values.iter().position(|&value| value as usize >= size) {
         Some(at) => invalid(format!(
             "{what} is {} in {of} {at}, of {size} {what}s",

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from calipers.evaluate.requirements import check_requirements
     from calipers.evaluate.retrieval import retrieval
     from calipers.evaluate.splits import compare_splits
+    from calipers.evaluate.survival import survival
     from calipers.evaluate.threshold_tables import threshold_table
     from calipers.evaluation.compare import compare
     from calipers.evaluation.stored_predictions import keep_predictions
@@ -112,6 +113,7 @@ _HOMES = {
     "evaluate.regression": "regression",
     "evaluate.retrieval": "retrieval",
     "evaluate.splits": "compare_splits",
+    "evaluate.survival": "survival",
     "evaluate.external_values": "from_values",
     "learning.split_checks": "check_split",
     "learning.split": "split",
@@ -179,6 +181,7 @@ __all__ = [
     "scores",
     "select_model",
     "split",
+    "survival",
     "system_rank_correlation",
     "threshold_table",
     "topic_curves",

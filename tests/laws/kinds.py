@@ -42,6 +42,7 @@ from calipers.statistics import (
     ScoreRows,
     ScoreTable,
     Statistic,
+    SurvivalRows,
 )
 
 Row = tuple[Any, ...]
@@ -200,6 +201,24 @@ def _numbers(definition: Definition, rows: Sequence[Row]) -> NumericMoments | Nu
     if definition.relative_to is not None:
         truth, prediction = definition.example().ratio_columns(truth, prediction)
     return of.from_rows(truth, prediction, _weights(rows))  # type: ignore[no-any-return]
+
+
+#: Of probabilities to survive, and at which risks are looked at.
+SURVIVAL_TIMES = (1.0, 2.0, 3.0)
+
+
+def _survival(definition: Definition, rows: Sequence[Row]) -> SurvivalRows:
+    """A row has a time, whether its event was seen, and a risk or probabilities to survive."""
+    time, event = (np.array([row[i] for row in rows], kind) for i, kind in ((0, float), (1, bool)))
+    width = len(SURVIVAL_TIMES) if definition.family == "survival-probabilities" else 1
+    said = np.array([row[2] for row in rows], float).reshape(len(rows), width)
+    survival, risk = (None, said[:, 0]) if width == 1 else (said, -said.sum(axis=1))
+    return SurvivalRows.from_rows(time, event, risk, survival, _weights(rows), SURVIVAL_TIMES)
+
+
+def _all_events(rows: list[Row]) -> list[Row]:
+    """What happens after censoring nobody can have predicted."""
+    return [(row[0], True, *row[2:]) for row in rows]
 
 
 def _distributions(definition: Definition, rows: Sequence[Row]) -> Moments:
@@ -477,6 +496,18 @@ KINDS = {
              st.tuples(st.integers(0, 2), st.integers(0, 2), st.floats(0, 1e3)), _densities,
              lambda rows, _: [(a, b, 0.0 if a == b else d + 1) for a, b, d in rows],
              weighted=False),
+        Kind("survival", SurvivalRows,
+             st.tuples(st.integers(0, 5).map(float), st.booleans(), SCORES, WEIGHTS), _survival,
+             lambda rows, _: [(*row[:2], -row[0], row[3]) for row in rows], agreed=_all_events),
+        Kind("survival-probabilities", SurvivalRows,
+             st.tuples(st.integers(0, 5).map(float), st.booleans(), st.tuples(*[PROBABILITIES] * 3),
+                       WEIGHTS),
+             _survival,
+             lambda rows, _: [
+                 (*row[:2], tuple(float(row[0] > time) for time in SURVIVAL_TIMES), row[3])
+                 for row in rows
+             ],
+             agreed=_all_events),
         Kind("agreement", Ratings,
              st.tuples(*[st.integers(-1, 2)] * 3), _ratings,
              lambda rows, _: [(max(row),) * 3 for row in rows], weighted=False),
@@ -599,6 +630,8 @@ VALUES: dict[str, Callable[[Random], Any]] = {
     "tail": _one_of("always", "with-unjudged"),
     "T": _between(0.5, 5.0),
     "k": _one_of(1, 2, 3, 4),
+    "tau": _one_of(None, 2.0, 3.5),
+    "time": _one_of(*SURVIVAL_TIMES),
     "target": _one_of("relevant", "judged", "uniform"),
     "tied": _one_of("share", "optimistic", "pessimistic"),
     "tp": _one_of(1.0, 2.5),

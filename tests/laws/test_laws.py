@@ -302,7 +302,7 @@ def test_a_perfect_system_gets_the_perfect_value(kind: Kind, data: st.DataObject
             same(measure, value[~np.isnan(value)], definition.perfect)
         # (Leaving irrelevant documents out is worth more to the first two than respecting everything;
         # and where more is wanted than is positive, it helps to tell the negatives apart.)
-        exempt = ("Rnonrel", "precision@volume")
+        exempt = ("Rnonrel", "precision@volume", "D-calibration")
         named = any(name in definition.name for name in exempt)
         if definition.higher_is_better is not None and not named:
             other = measure.apply(of(definition))
@@ -344,6 +344,8 @@ def test_the_perfect_value_is_attained(definition: Definition) -> None:
         "sampled-scores": [(6.0, 6.0, 1.0)],
         "dispersion": [(0, -1.0, 0.0), (1, 1.0, 0.0), (1, 1.0, 0.0)],
         **{f: [(0.0, 0.0, 1.0)] * 40 for f in ("costs", "cost-quantiles")},
+        "survival": [(0.5, True, 0.5, 1.0), (1.5, True, 0.0, 1.0), (4.0, False, 0.0, 1.0)] * 2,
+        "survival-probabilities": [(0.5, True, (), 1.0), (4.0, False, (), 1.0)],
         "soft": [((0.5, 0.25, 0.25),) * 2 + (1.0,)],
         "retrieval": [([(2, 3.0), (1, 2.0), (0, 1.0), (-1, 0.5)],)],
     }
@@ -442,7 +444,7 @@ def test_the_order_of_documents_changes_nothing(data: st.DataObject) -> None:
 
 
 #: What depends on how many rows there are, which weights do not say: their effective number does.
-OF_EFFECTIVE_ROWS = ("RMSCE", "accuracy-p", "adjusted-R2", "Spiegelhalter", "Hosmer")
+OF_EFFECTIVE_ROWS = ("RMSCE", "accuracy-p", "adjusted-R2", "Spiegelhalter", "Hosmer", "D-calibration-p")
 
 
 @pytest.mark.slow

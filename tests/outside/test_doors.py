@@ -278,15 +278,15 @@ def test_the_page_of_plugins_is_about_what_there_is(plug: Plug) -> None:
 @pytest.mark.slow
 def test_a_task_has_its_command_where_its_package_is_installed(plug: Plug, tmp_path: Path) -> None:
     """It is imported when commands are listed, or another is run."""
-    plug("tasks", Path(__file__).with_name("survival.py").read_text("utf-8"))
+    plug("tasks", Path(__file__).with_name("lifetimes.py").read_text("utf-8"))
     table = tmp_path / "rows.csv"
     table.write_text("time,event,risk\n3,1,.9\n5,1,.7\n8,0,.2\n9,1,.4\n", "utf-8")
     listed, own, other = (
         command(tmp_path, *line)
-        for line in (["--help"], ["survival", "--help"], ["measures", "--help"])
+        for line in (["--help"], ["lifetimes", "--help"], ["measures", "--help"])
     )
-    assert "  survival " in listed.stdout
-    assert "calipers survival [OPTIONS] TABLE" in own.stdout
+    assert "  lifetimes " in listed.stdout
+    assert "calipers lifetimes [OPTIONS] TABLE" in own.stdout
     assert (own.returncode, other.returncode) == (0, 0)
     wrong = command(tmp_path, "surviva")
     assert wrong.returncode == 2

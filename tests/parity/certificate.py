@@ -76,6 +76,8 @@ PEERS: Mapping[str, Peer] = {
         Peer("torchmetrics", source=RECORDED),
         Peer("MLstatkit", "MLstatkit"),
         Peer("pycm", "pycm"),
+        Peer("scikit-survival", source=RECORDED),
+        Peer("lifelines", source=RECORDED),
         Peer("BEIR", version="2", source=FORMULAS),
         Peer("MTEB", version="2", source=FORMULAS),
         Peer("MS MARCO", version="2019", source=FORMULAS),
@@ -116,6 +118,9 @@ DIFFERENCES: Mapping[str, str] = {
     "counts it as 0.",
     "order of tied rows": "Among tied rows the peer takes that which its sort puts first; here it is the "
     "mean over all orders.",
+    "censored at the time of an event": "Rows are censored at the time of an event, which precedes "
+    "them: the event has the weight 1/G just before its time, as it was observed with that "
+    "probability. The peer takes G at its time.",
     "bins closed on the left": "Probabilities on the edges of bins: those of the peer are closed on the "
     "left, ours on the right.",
     "absent label": "A label that no row has is left out of the mean. The peer counts it with 0.",

@@ -101,8 +101,11 @@ class TaskCommand(Command):
 
     def _options(self) -> Option:
         task = self.task
-        task_columns = [column_parameter(c) for c in task.columns if c.role not in SHARED_ROLES]
-        shared_columns = [column_parameter(c) for c in task.columns if c.role in SHARED_ROLES]
+        columns = [
+            (c.required or c.role not in SHARED_ROLES, column_parameter(c)) for c in task.columns
+        ]
+        task_columns = [parameter for is_own, parameter in columns if is_own]
+        shared_columns = [parameter for is_own, parameter in columns if not is_own]
         joins = [shared_options("id"), system_option] if "id" in task.options else []
         missing = [shared_options("missing")] if "missing" in task.options else []
         table = [click.argument("table", type=InputFile())] if task.table else []

@@ -1,9 +1,9 @@
-"""Predicted quantiles, with one column per level, and ensembles, with one per member."""
+"""Predictions with several columns: quantiles by level, ensembles, probabilities by time."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from calipers.data.arrays import (
     Floats,
     check_length,
+    check_values,
     column_names,
     is_frame,
     to_matrix,
@@ -41,19 +42,73 @@ def to_quantiles(values: Any, input_name: str, rows: int) -> tuple[tuple[float, 
             f"{input_name}: is of type {type(values).__name__}, expected a dict or a data frame "
             "with a column for each level, such as {0.05: …, 0.95: …}"
         )
-    columns_by_level: dict[float, Any] = {}
+    return _numbered_columns(values, input_name, rows, "level", _level)
+
+
+def _numbered_columns(
+    values: Any, input_name: str, rows: int, noun: str, read_number: Callable[[Any, str], float]
+) -> tuple[tuple[float, ...], Floats]:
+    """Return the numbers that name columns in ascending order, and the columns in that order."""
+    columns: dict[float, Any] = {}
     for name in column_names(values):
-        level = _level(name, input_name)
-        if level in columns_by_level:
-            raise InputError(f"{input_name}: the level {level:g} appears twice")
+        number = read_number(name, input_name)
+        if number in columns:
+            raise InputError(f"{input_name}: the {noun} {number:g} appears twice")
         column = values.column(name) if hasattr(values, "column") else values[name]
-        columns_by_level[level] = to_quantities(column, f"{input_name} of {name!r}")
-    if not columns_by_level:
-        raise InputError(f"{input_name}: no columns, expected one for each level")
-    levels = tuple(sorted(columns_by_level))
-    for level in levels:
-        check_length(columns_by_level[level], rows, f"{input_name} of {level:g}")
-    return levels, np.column_stack([columns_by_level[level] for level in levels])
+        columns[number] = to_quantities(column, f"{input_name} of {name!r}")
+    if not columns:
+        raise InputError(f"{input_name}: no columns, expected one for each {noun}")
+    numbers = tuple(sorted(columns))
+    for number in numbers:
+        check_length(columns[number], rows, f"{input_name} of {number:g}")
+    return numbers, np.column_stack([columns[number] for number in numbers])
+
+
+def to_times(
+    values: Any, input_name: str, rows: int, times: Sequence[float] = ()
+) -> tuple[tuple[float, ...], Floats]:
+    """Return the times in ascending order, and probabilities as an array of shape (n, n_times).
+
+    The input is a dict or a data frame with one column per time, such as ``{12: …, 24: …}``, or an
+    array with a column for each of ``times``.
+
+    Raises
+    ------
+    InputError
+        If a time is not a positive number or is duplicated, if columns differ in length, or if they
+        are not numbers from 0 to 1.
+    """
+    if not (isinstance(values, Mapping) or is_frame(values)):
+        if not is_table(values):
+            raise InputError(
+                f"{input_name}: is of type {type(values).__name__}, expected a dict or a data "
+                "frame with a column for each time, such as {12: …, 24: …}, or an array and times="
+            )
+        matrix = to_matrix(values, input_name)
+        if matrix.shape[1] != len(times):
+            raise InputError(
+                f"{input_name}: has {matrix.shape[1]} columns, times= has {len(times)} times"
+            )
+        values = dict(zip(times, matrix.T, strict=True))
+    numbers, table = _numbered_columns(values, input_name, rows, "time", read_time)
+    for number, column in zip(numbers, table.T, strict=True):
+        is_invalid = (column < 0) | (column > 1)
+        expected = "expected probabilities from 0 to 1"
+        check_values(column, is_invalid, f"{input_name} of {number:g}", expected)
+    return numbers, table
+
+
+def read_time(name: Any, input_name: str) -> float:
+    """Return the time that a name, such as that of a column, stands for."""
+    try:
+        time = math.nan if isinstance(name, bool) else float(name)
+    except (TypeError, ValueError, OverflowError):
+        time = math.nan
+    if not 0 < time < math.inf:
+        raise InputError(
+            f"{input_name}: {format_value(name)} is not a time, expected a positive number"
+        )
+    return time
 
 
 def to_members(values: Any, input_name: str, rows: int) -> Floats:

@@ -19,7 +19,12 @@ from calipers.inference.noncentral_chi_square import norm_limits
 from calipers.inference.point_estimate import IntervalFunction, PointEstimate
 from calipers.inference.resampling import bootstrap_means, poisson_weights
 from calipers.inference.transformations import TRANSFORMATIONS
-from calipers.inference.variance_estimators import Influence, JackknifeVariance, MeanVariance
+from calipers.inference.variance_estimators import (
+    Influence,
+    JackknifeVariance,
+    MeanVariance,
+    VarianceEstimator,
+)
 from calipers.lazy_dataclasses import dataclass
 from calipers.measures import parse
 from calipers.statistics import (
@@ -252,6 +257,37 @@ def pairwise_interval(
     )
 
 
+def length_interval(
+    vector: FloatArray, columns: FloatArray, estimator: VarianceEstimator, level: float
+) -> Interval | None:
+    """Return the interval of the length of a vector, by the influence of rows on each component.
+
+    If all components were 0, the square of the length would be about c times χ² with ν degrees of
+    freedom, c = tr Σ²/tr Σ and ν = tr Σ/c, by their covariances Σ (Patnaik 1949). ``columns`` are
+    those of ``estimator``, of shape (n_components, n).
+    """
+    length = float(np.sqrt(np.square(vector).sum()))
+    if not length > 0:
+        return None
+    with np.errstate(invalid="ignore"):  # where a row has all of the spread
+        influence = vector @ columns / length
+    error = Influence(influence, estimator, "").standard_error
+    df = error.df if error.df is not None else math.inf
+    if not (df > 0 and 0 < error.se < math.inf):
+        return None
+    vectors = np.stack([estimator.covariance_vector(column) for column in columns])
+    covariances = vectors @ vectors.T * (intervals.student_se(1.0, df, level) ** 2)
+    trace, squares = float(np.trace(covariances)), float(np.square(covariances).sum())
+    statistic, freedom = length**2 * trace / squares, trace**2 / squares
+    se = intervals.student_se(error.se, df, level)
+    low, high = norm_limits(length, se, statistic, freedom, level)
+    name = "noncentral chi-square"
+    if isinstance(estimator, JackknifeVariance):
+        name = f"jackknife, {name}"
+    name = name if estimator.clusters is None else estimator.clusters.annotate_method(name)
+    return Interval(low, high, name, se=error.se)
+
+
 # --- Moments --------------------------------------------------------------------------------------
 
 
@@ -315,17 +351,10 @@ class MomentRows(NumericSample):
         return methods
 
     def _length_interval(self, measure: MeasureLike, level: float) -> Interval | None:
-        """Return the interval of 1 − the length of a vector of components.
-
-        Without an error of the components, the square of the length would be about c times χ² with
-        ν degrees of freedom, c = tr Σ²/tr Σ and ν = tr Σ/c, by their covariances Σ (Patnaik 1949).
-        """
+        """Return the interval of 1 − the length of a vector of components."""
         components, moments = measure.definition.components, self.statistic
         assert components is not None
         vector = components(moments, **measure.parameters)
-        length = float(np.sqrt(np.square(vector).sum()))
-        if not length > 0:
-            return None
         estimator = JackknifeVariance(
             self.weight, self.clusters, effective_size=moments.effective_size
         )
@@ -338,21 +367,8 @@ class MomentRows(NumericSample):
             )
             with np.errstate(divide="ignore", invalid="ignore"):
                 changes[:, block] = (vector - components(remaining, **measure.parameters)).T
-        with np.errstate(invalid="ignore"):  # where a row has all of the spread
-            influence = vector @ changes / length
-        error = Influence(influence, estimator, "jackknife").standard_error
-        df = error.df if error.df is not None else math.inf
-        if not (df > 0 and 0 < error.se < math.inf):
-            return None
-        columns = np.stack([estimator.covariance_vector(column) for column in changes])
-        covariances = columns @ columns.T * (intervals.student_se(1.0, df, level) ** 2)
-        trace, squares = float(np.trace(covariances)), float(np.square(covariances).sum())
-        statistic, freedom = length**2 * trace / squares, trace**2 / squares
-        se = intervals.student_se(error.se, df, level)
-        low, high = norm_limits(length, se, statistic, freedom, level)
-        name = "jackknife, noncentral chi-square"
-        name = name if self.clusters is None else self.clusters.annotate_method(name)
-        return Interval(1 - high, 1 - low, name, se=error.se)
+        limits = length_interval(vector, changes, estimator, level)
+        return limits and replace(limits, low=1 - limits.high, high=1 - limits.low)
 
     def _unexplained_influence(
         self, measure: MeasureLike, moments: NumericMoments

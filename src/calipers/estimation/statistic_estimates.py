@@ -15,6 +15,7 @@ from calipers.estimation import (
     regression,
     scores,
     skill,
+    survival,
     top_k,
 )
 from calipers.estimation.counts import ClassCounts
@@ -33,6 +34,7 @@ from calipers.statistics import (
     RaterMoments,
     Ratings,
     ScoreTable,
+    SurvivalRows,
 )
 from calipers.statistics.logits import LogitSummary
 
@@ -88,6 +90,8 @@ def estimate_from_statistic(
         return estimate_from_moments(measure, statistic, settings, n_rows)
     if isinstance(statistic, NumericMoments | NumericRows):
         return regression.estimate_from_statistic(measure, statistic, settings, n_rows)
+    if isinstance(statistic, SurvivalRows):
+        return survival.estimate_from_statistic(measure, statistic, settings, n_rows)
     if isinstance(statistic, Ratings):
         return rater_agreement.estimate_agreement(measure, statistic, settings)
     if isinstance(statistic, RaterMoments):

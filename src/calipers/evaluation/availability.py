@@ -33,6 +33,10 @@ ENGINES = ("memory", "stream", "spark", "dask")
 
 _NO_COUNTS_REASON = "it applies to ratios of row counts, which the measures of this task are not"
 _NO_TOOL_REASON = "no other tool evaluates this task by conventions that differ"
+_ORDER_REASON = (
+    "weights by the probability of censoring, and pairs of rows, need all times, so that rows are "
+    "read into memory"
+)
 _TOPIC_REASON = "a batch would cut through the documents of one topic, which are ranked together"
 
 #: Why a judge is evaluated without these options.
@@ -87,6 +91,16 @@ TASK_REASONS: Mapping[tuple[str, str], str] = {
         "an index over pairs of points is not a mean over points, so its autocorrelation in time "
         "cannot be estimated"
     ),
+    ("survival", "undefined"): _NO_COUNTS_REASON,
+    ("survival", "conventions"): _NO_TOOL_REASON,
+    ("survival", "time"): "time= is the time of the event of each row, and rows are independent",
+    ("survival", "curves"): "predictions of times have no threshold to draw them over",
+    ("survival", "memory"): _ORDER_REASON,
+    ("survival", "engine"): _ORDER_REASON,
+    **dict.fromkeys(
+        (("survival", "human"), ("survival", "human_weight")),
+        "an event is observed, or it is not known yet, which no judge says",
+    ),
     ("agreement", "undefined"): _NO_COUNTS_REASON,
     ("agreement", "conventions"): _NO_TOOL_REASON,
     ("agreement", "id"): "item= names the column of the ids",
@@ -109,6 +123,7 @@ TASK_REASONS: Mapping[tuple[str, str], str] = {
 #: Why an engine does not have the rows of a task at all.
 ENGINE_REASONS: Mapping[tuple[str, str], str] = {
     ("retrieval", "stream"): _TOPIC_REASON,
+    **{("survival", engine): _ORDER_REASON for engine in ENGINES[1:]},
 }
 
 #: Reason why an option requires all rows in memory, by option.

@@ -1532,6 +1532,90 @@ AGREEMENT = Task(
     required=(),
 )
 
+SURVIVAL = Task(
+    "survival",
+    verb="calipers.evaluate.survival:survival",
+    unit="rows",
+    summary="Evaluate predictions of a time to an event that may be censored.",
+    help=f"""Evaluate predictions of a time to an event that may be censored, {_TABLE_HELP}.
+
+    A row has a time, and whether that is the time of its event or of censoring. A prediction is a
+    risk, a time, or probabilities to survive stated times. Two or more systems are compared row by
+    row.
+
+    \b
+    Examples:
+      calipers survival patients.csv --time months --event died --risk cox --risk forest
+      calipers survival patients.csv --time months --event died --survival 'cox=cox_*' \\
+        --survival 'forest=12:forest_1y,24:forest_2y' -m default -m survival-AUC@12
+      calipers survival machines.parquet --time hours --event failed --predicted hours_left \\
+        --times 100,500 -m Uno-C@500 -m integrated-AUC --cluster plant
+    """,
+    columns=(
+        Column(
+            "time",
+            "Column of the times, of the event or of censoring.",
+            required=True,
+            description="Time of each row until its event, or until it was censored; 0 or more.",
+        ),
+        Column(
+            "event",
+            "Column of 1 where the time is that of the event, and 0 where it is censored.",
+            required=True,
+            description="1 or true where ``time`` is that of the event, 0 or false where the row "
+            "was censored then.",
+        ),
+        Column(
+            "risk",
+            "Column of risks: a higher one predicts an earlier event. Repeatable.",
+            per_system=True,
+            description="Predicted risk: a higher one predicts an earlier event, such as a hazard "
+            "ratio; for several systems a dict or data frame from their names to columns.",
+            type="array-like of shape (n,), or dict of such",
+        ),
+        Column(
+            "predicted",
+            "Column of predicted times, in place of risks; repeatable.",
+            per_system=True,
+            description="Predicted times to the event, in place of ``risk``, which is then minus "
+            "the time.",
+            type="array-like of shape (n,), or dict of such",
+        ),
+        Column(
+            "survival",
+            "Columns of predicted probabilities to survive stated times: 'S_*' for columns such as "
+            "S_12, or 12:one_year,24:two_years. Repeatable.",
+            metavar="COLS",
+            per_system=True,
+            wide="levels",
+            description="Predicted probabilities to survive stated times: a dict or data frame "
+            "with a column for each time, such as ``{12: …, 24: …}``, or an array with a column "
+            "for each of ``times``; for several systems a dict from their names to such. Without "
+            "``risk`` it is minus the mean predicted time until the last of them.",
+            type="dict of array-like of shape (n,), array-like, or dict of such",
+        ),
+        WEIGHT,
+        COUNT,
+        CLUSTER,
+        SLICES,
+    ),
+    arguments=(
+        Argument(
+            "times",
+            "Times at which risks are evaluated by integrated-AUC; those of --survival if given.",
+            metavar="T,…",
+            parse=split_commas,
+            description="Times of the columns of ``survival`` where it is an array; of risks, the "
+            "times at which ``integrated-AUC`` evaluates them.",
+            type="list of float",
+            annotation="Sequence[Any] | None",
+        ),
+    ),
+    options=("id", "missing", "slice_bins", "cost", *INFERENCE, "inputs"),
+    positional=("time", "event", "risk"),
+    required=("time", "event"),
+)
+
 SCORES = Task(
     "scores",
     verb="calipers.evaluate.case_scores:scores",
@@ -1754,6 +1838,7 @@ TASKS: Mapping[str, Task] = {
         REGRESSION,
         CLUSTERING,
         RANKING,
+        SURVIVAL,
         AGREEMENT,
         SCORES,
     )

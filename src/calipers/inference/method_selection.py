@@ -403,6 +403,12 @@ INTERVAL_RULES: Mapping[str, tuple[MethodRule, ...]] = {
     "correlation": _RANK_RULES,
     # Harrell's C of .58 with 20 rows, two fifths of them censored, was held 96 times of 100 (±1).
     "proportion of pairs": _RANK_RULES,
+    "weighted by censoring": (
+        MethodRule("noncentral chi-square", tries=True),
+        MethodRule("delta", tries=True),
+        MethodRule("percentile", tries=True),
+        MethodRule("delta"),
+    ),
     "median": (MethodRule("woodruff"),),
     # Of lognormal costs (σ ½ and 1; 20, 100 and 500 rows) order statistics held the median 95 to 97
     # times of 100, p95 96 to 98 (100 and 500 rows; ±1), the paired bootstrap their differences 96

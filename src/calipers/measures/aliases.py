@@ -48,7 +48,7 @@ ALTERNATIVE_HINTS: Mapping[str, str] = {
     "hinge_loss": "margins have no measure here; log-loss and Brier are of probabilities",
     **dict.fromkeys(
         ("concordance", "concordance_index", "c_index", "concordance_index_censored", "harrell_c"),
-        "the concordance of predictions with times that may be censored has no measure here; of "
+        "the concordance of predictions with times that may be censored is C-index of survival; of "
         "two classes it is AUC, and Lin's concordance correlation of numbers is CCC",
     ),
     "consensus_score": "biclusters have no measure here; ARI, AMI and NMI are of clusters",

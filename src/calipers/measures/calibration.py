@@ -488,10 +488,10 @@ def hosmer_lemeshow_p(x: ProbabilityLevels, groups: int = 10, *, fitted: bool = 
     It is from the χ² distribution. The degrees of freedom are the number of groups, minus two if
     the probabilities were ``fitted`` to the same rows. It is undefined if the statistic is.
     """
-    return _chi2_sf(_hosmer_lemeshow(x, groups), _degrees_of_freedom(x, groups, fitted=fitted))
+    return chi2_tail(_hosmer_lemeshow(x, groups), _degrees_of_freedom(x, groups, fitted=fitted))
 
 
-def _chi2_sf(value: float, df: int) -> float:
+def chi2_tail(value: float, df: int) -> float:
     """Compute P(χ² > value) for integer degrees of freedom, by a recurrence over pairs of them."""
     if math.isnan(value) or df < 1:
         return NAN

@@ -24,7 +24,7 @@ class Family:
         ``"numbers"``, ``"quantiles"``, ``"ensembles"`` or ``"rankings"``, ``"sets"`` of labels, the
         ``"ranks"`` of the true classes, ``"partitions"`` of points, ``"ratings"`` of items,
         ``"case scores"``, ``"samples"`` or ``"reference scores"`` of cases without a truth,
-        ``"costs"``, or a word of a new task.
+        ``"costs"``, ``"risks"`` or ``"survival probabilities"``, or a word of a new task.
     home : str, optional
         Module that registers the measures, imported when one of them is requested. By default they
         are registered elsewhere.
@@ -112,6 +112,8 @@ FAMILIES: dict[str, Family] = {
         _make_family("dispersion", "points", "cluster_indices"),
         _make_family("separations", "pairs", "cluster_indices"),
         _make_family("densities", "densities", "cluster_indices"),
+        _make_family("survival", "risks", "survival"),
+        _make_family("survival-probabilities", "survival probabilities", "survival"),
         _make_family("agreement", "ratings", "rater_agreement"),
         _make_family("reliability", "ratings", "reliability"),
         _make_family("case-scores", "case scores", "case_scores"),
@@ -134,6 +136,7 @@ TASKS: dict[str, tuple[str, ...]] = {
     "regression": ("regression", "fit", "order", "quantiles", "quantile-ratios", "ensembles"),
     "multilabel": ("multilabel", "label-ranks"),
     "clustering": ("partitions", "silhouettes", "dispersion", "separations", "densities"),
+    "survival": ("survival", "survival-probabilities"),
     "agreement": ("agreement", "reliability"),
     "scores": (
         "case-scores",

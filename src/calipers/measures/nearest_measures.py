@@ -13,7 +13,7 @@ from functools import cache
 _JUDGED = "an LLM judges it in ragas; give the scores to cal.scores or cal.judge"
 _BY_JUDGE = ("mean-score", _JUDGED)
 _TEXT = ("mean-score", "texts are not compared here; give a score for each case to cal.scores")
-_SURVIVAL = "times that may be censored have no measure here"
+_AT_TIME = "of cal.survival, at a time: {}@12"
 _GROUPS = "over groups: cal.fairness of an evaluation with slices="
 _THRESHOLD = "name the value, as in {}"
 _COSINE = "similarities are scores of pairs here, whatever their distance"
@@ -95,10 +95,10 @@ NEAREST_MEASURES: Mapping[str, Mapping[str, _Answer]] = {
     "yardstick": {
         "bal_accuracy": ("balanced-accuracy", ""),
         "brier_class": ("Brier", "of several classes divided by 2 there"),
-        "brier_survival": ("Brier", _SURVIVAL),
-        "brier_survival_integrated": ("Brier", _SURVIVAL),
+        "brier_survival": ("survival-Brier", _AT_TIME.format("survival-Brier")),
+        "brier_survival_integrated": ("integrated-Brier", "divided by the last time there"),
         "classification_cost": ("cost", "costs are by error, cost(cost_fn=3)"),
-        "concordance_survival": ("AUC", _SURVIVAL),
+        "concordance_survival": ("C-index", ""),
         "conf_mat": ("TP", "counts by class are evaluation.confusions"),
         "demographic_parity": ("detection-prevalence", _GROUPS),
         "equal_opportunity": ("recall", _GROUPS),
@@ -122,10 +122,10 @@ NEAREST_MEASURES: Mapping[str, Mapping[str, _Answer]] = {
         "rmse_relative": ("NRMSE", "by the range of the truth there"),
         "roc_aunp": ("weighted-AUC", ""),
         "roc_aunu": ("macro-AUC", ""),
-        "roc_curve_survival": ("AUC", _SURVIVAL),
-        "roc_auc_survival": ("AUC", _SURVIVAL),
+        "roc_curve_survival": ("survival-AUC", "a curve over thresholds there"),
+        "roc_auc_survival": ("survival-AUC", _AT_TIME.format("survival-AUC")),
         "roc_dist": ("ROC-distance", ""),
-        "royston_survival": ("AUC", _SURVIVAL),
+        "royston_survival": ("C-index", "the spread of prognoses (Royston's D) there"),
         "rpd": ("NRMSE", "1 over it, with n − 1 in the standard deviation"),
         "rpiq": ("NRMSE", "the interquartile range over the RMSE there"),
         "rsq": ("Pearson", "squared there"),

@@ -198,9 +198,11 @@ PARAMETERS: dict[str, ParameterDomain] = {
     "smoothing": ParameterDomain(low=1),
     "rule": ParameterDomain(choices=("least", "nearest", "nine-tenths")),
     "T": ParameterDomain(low=0, open=True),
+    "tau": ParameterDomain(low=0, open=True),
     "target": ParameterDomain(choices=("relevant", "judged", "uniform")),
     "tied": ParameterDomain(choices=("share", "optimistic", "pessimistic")),
     "tail": ParameterDomain(choices=("always", "with-unjudged")),
+    "time": ParameterDomain(low=0, example=2, description="a time, as in survival-AUC@12"),
     "ties": ParameterDomain(choices=("id", "average", "best", "worst")),
     "weighting": ParameterDomain(
         choices=("identity", "linear", "quadratic", "ordinal", "radical", "ratio")

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from calipers.statistics.scores import ScoreOrder, ScoreTable, SubsetScores
     from calipers.statistics.sparse_confusion import SparseConfusionMatrix, confusion_matrix
     from calipers.statistics.statistic_vectors import StatisticVector
+    from calipers.statistics.survival import SurvivalRows
     from calipers.statistics.unit_values import UnitSums
 
 _HOMES = {
@@ -74,6 +75,7 @@ _HOMES = {
     "ratings": "RaterMoments, RatingRows, Ratings",
     "sampled_rankings": "SampledRankings",
     "statistic_vectors": "StatisticVector",
+    "survival": "SurvivalRows",
     "scores": "ScoreOrder, SubsetScores, ScoreTable",
     "unit_values": "UnitSums",
 }
@@ -122,6 +124,7 @@ __all__ = [
     "Statistic",
     "StatisticVector",
     "SubsetScores",
+    "SurvivalRows",
     "UnitDifferences",
     "UnitSums",
     "confusion_matrix",

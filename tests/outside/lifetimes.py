@@ -14,7 +14,7 @@ from calipers.data.errors import InputError
 from calipers.statistics import FloatArray, NumericRows
 from calipers.systems.regression import RegressionOutput
 
-tasks.register_task("survival", tasks.Family(name="survival", reads="numbers"))
+tasks.register_task("lifetimes", tasks.Family(name="lifetimes", reads="numbers"))
 tasks.register_reason("no_pairs", "of no two rows it is known whose event was first")
 
 #: Pairs of rows that are looked at together.
@@ -55,7 +55,7 @@ def moves(some: NumericRows, rows: NumericRows) -> FloatArray:
     return np.asarray(2 * rows.total * (own_right - right / known * own) / known)
 
 
-@tasks.measure("C-index", family="survival", statistic=NumericRows, interval="pairs", moves=moves,
+@tasks.measure("lifetime-concordance", family="lifetimes", statistic=NumericRows, interval="pairs", moves=moves,
     perfect=1.0, no_skill=0.5, higher_is_better=True, range=(0, 1),
     undefined={"no_pairs": lambda rows, _: ~(of_all(rows)[0] > 0)},
     reference="Harrell et al. 1982")  # fmt: skip
@@ -73,10 +73,10 @@ class Risks(RegressionOutput):
         return float(measure.definition.no_skill or np.nan)
 
 
-class Survival(tasks.Problem):
+class Lifetimes(tasks.Problem):
     """Risks against times to an event, or to censoring where ``event`` is 0."""
 
-    task, kind = "survival", "survival"
+    task, kind = "lifetimes", "lifetimes"
 
     def systems(self, batch: tasks.Batch, settings: tasks.Settings) -> dict[str, Risks]:
         time = to_quantities(batch["truth"]["time"], "truth 'time'")
@@ -90,25 +90,25 @@ class Survival(tasks.Problem):
         return {name: Risks(name, truth, batch.frequencies(of), *rows) for name, of in said.items()}
 
     def default_measures(self, systems: Mapping[str, Any]) -> Sequence[str]:
-        return ("C-index",)
+        return ("lifetime-concordance",)
 
     def constant(self, sample: Any, system: str, measure: tasks.Measure) -> float:
         return sample.template_systems[system].constant_value(measure)
 
 
 @tasks.validate_arguments
-def survival(
+def lifetimes(
     truth: Any, event: Any = None, predicted: Any = None, **options: Any
 ) -> tasks.Evaluation:
     """How well predicted risks put events in their order. ``truth`` are times, censored where
     ``event`` is 0; or a table of both, ``time`` and ``event``."""
     truth = truth if event is None else {"time": truth, "event": event}
     columns = {**options, "truth": truth, "predicted": predicted}
-    return tasks.open_source(columns, "truth", "predicted").evaluate(Survival())
+    return tasks.open_source(columns, "truth", "predicted").evaluate(Lifetimes())
 
 
-SURVIVAL = tasks.Task(
-    "survival", "survival:survival", "rows", "Evaluate risks of the rows of TABLE against events.",
+LIFETIMES = tasks.Task(
+    "lifetimes", "lifetimes:lifetimes", "rows", "Evaluate risks of the rows of TABLE against events.",
     columns=(
         tasks.Column("truth", "Column of times, to the event or to censoring.", required=True),
         tasks.Column("event", "Column that is 1 of an event, 0 of censoring.", required=True),
@@ -117,4 +117,4 @@ SURVIVAL = tasks.Task(
     ),
     options=tasks.OPTIONS, engines=tasks.ENGINES,
 )  # fmt: skip
-tasks.register_command(SURVIVAL)
+tasks.register_command(LIFETIMES)

@@ -1,4 +1,4 @@
-"""Times to an event that may be censored, from the outside: survival.py, which has all that tasks
+"""Times to an event that may be censored, from the outside: lifetimes.py, which has all that tasks
 share."""
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ ASKED: dict[str, Any] = {"truth": "months", "event": "event", "predicted": ["a",
 
 @pytest.fixture(scope="module")
 def task() -> Iterator[ModuleType]:
-    """The module survival.py, imported as a user's own."""
+    """The module lifetimes.py, imported as a user's own."""
     with as_before(), pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(HERE))
-        yield import_module("survival")
-        del sys.modules["survival"]
+        yield import_module("lifetimes")
+        del sys.modules["lifetimes"]
 
 
 def by_hand(risk: Any, which: Any = slice(None), weight: Any = None) -> float:
@@ -71,38 +71,38 @@ def of(evaluation: Any) -> list[list[float]]:
 
 
 def test_it_is_short_and_values_are_those_of_pairs_by_hand(task: ModuleType) -> None:
-    assert (HERE / "survival.py").read_text("utf-8").count("\n") <= 120
-    found = task.survival(data=TABLE, **ASKED)
+    assert (HERE / "lifetimes.py").read_text("utf-8").count("\n") <= 120
+    found = task.lifetimes(data=TABLE, **ASKED)
     assert [e.value for e in found] == pytest.approx([by_hand(COLUMNS[n]) for n in "ab"])
-    assert found["a", "C-index"].no_skill == 0.5
-    arrays = task.survival(
+    assert found["a", "lifetime-concordance"].no_skill == 0.5
+    arrays = task.lifetimes(
         COLUMNS["months"], COLUMNS["event"], {name: COLUMNS[name] for name in "ab"}
     )
     assert of(arrays) == of(found)
-    censored = task.survival([1.0, 2.0], [0, 0], {"a": [1.0, 2.0]})
-    assert censored["C-index"].undefined == {"no_pairs": 2}
+    censored = task.lifetimes([1.0, 2.0], [0, 0], {"a": [1.0, 2.0]})
+    assert censored["lifetime-concordance"].undefined == {"no_pairs": 2}
     with pytest.raises(cal.InputError, match="times of 0 or more, and events of 0 or 1"):
-        task.survival([1.0, -2.0], [0, 1], {"a": [1.0, 2.0]})
+        task.lifetimes([1.0, -2.0], [0, 1], {"a": [1.0, 2.0]})
 
 
 def test_weights_counts_and_clusters(task: ModuleType) -> None:
-    weighted = task.survival(data=TABLE, weight="w", **ASKED)
-    assert weighted["a", "C-index"].value == pytest.approx(by_hand(RISK, weight=COLUMNS["w"]))
-    counted = task.survival(data=TABLE, count="n", **ASKED)
+    weighted = task.lifetimes(data=TABLE, weight="w", **ASKED)
+    assert weighted["a", "lifetime-concordance"].value == pytest.approx(by_hand(RISK, weight=COLUMNS["w"]))
+    counted = task.lifetimes(data=TABLE, count="n", **ASKED)
     repeated = TABLE.take(np.repeat(np.arange(ROWS), COLUMNS["n"]))
-    assert np.allclose(of(counted), of(task.survival(data=repeated, **ASKED)))
-    clustered = task.survival(data=TABLE, cluster="user", **ASKED)
-    assert clustered["a", "C-index"].value == pytest.approx(by_hand(RISK))
+    assert np.allclose(of(counted), of(task.lifetimes(data=repeated, **ASKED)))
+    clustered = task.lifetimes(data=TABLE, cluster="user", **ASKED)
+    assert clustered["a", "lifetime-concordance"].value == pytest.approx(by_hand(RISK))
     # Rows that are there three times over, in clusters, are known as well as they were.
     thrice = pa.concat_tables([TABLE] * 3)
-    again = task.survival(data=thrice, cluster="row", **ASKED)["a", "C-index"]
-    alone = task.survival(data=TABLE, **ASKED)["a", "C-index"]
+    again = task.lifetimes(data=thrice, cluster="row", **ASKED)["a", "lifetime-concordance"]
+    alone = task.lifetimes(data=TABLE, **ASKED)["a", "lifetime-concordance"]
     assert again.high - again.low == pytest.approx(alone.high - alone.low, rel=0.05)
 
 
 @pytest.mark.slow
 def test_errors_and_paired_tests_are_those_of_rows_left_out_and_drawn(task: ModuleType) -> None:
-    found = task.survival(data=TABLE, **ASKED)
+    found = task.lifetimes(data=TABLE, **ASKED)
     everyone = np.arange(ROWS)
     left_out = np.array(
         [[by_hand(COLUMNS[n], np.delete(everyone, row)) for n in "ab"] for row in everyone]
@@ -116,14 +116,14 @@ def test_errors_and_paired_tests_are_those_of_rows_left_out_and_drawn(task: Modu
     spread = np.std(left_out[:, 1] - left_out[:, 0]) * np.sqrt(ROWS - 1)
     assert difference.standard_error == pytest.approx(spread, rel=0.05)
     assert difference.p < 0.01
-    drawn = task.survival(data=TABLE, interval="bootstrap", **ASKED)["a", "C-index"]
+    drawn = task.lifetimes(data=TABLE, interval="bootstrap", **ASKED)["a", "lifetime-concordance"]
     assert (drawn.high - drawn.low) / 2 / 1.96 == pytest.approx(jackknife[0], rel=0.1)
 
 
 @pytest.mark.slow
 def test_slices_and_costs(task: ModuleType) -> None:
     cost = {"ms": {"a": "ms", "b": "ms"}}
-    found = task.survival(data=TABLE, slices=["site"], cost=cost, **ASKED)
+    found = task.lifetimes(data=TABLE, slices=["site"], cost=cost, **ASKED)
     for part in found.slices:
         risk = COLUMNS[part.estimate.system]
         own, rest = (by_hand(risk, COLUMNS["site"] == s) for s in (part.slice, "yx"["xy".index(part.slice)]))  # fmt: skip
@@ -136,16 +136,16 @@ def test_ids_and_missing_values(task: ModuleType) -> None:
     other = TABLE.select(["row", "a"]).take(np.arange(ROWS - 1, 0, -1)).to_pandas()
     asked = {**ASKED, "predicted": {"a": other}, "id": "row"}
     with pytest.raises(cal.InputError, match="the id 'r0' is missing"):
-        task.survival(data=TABLE, **asked)
-    found = task.survival(data=TABLE, missing="drop", **asked)
-    assert found["C-index"].value == pytest.approx(by_hand(RISK, np.arange(1, ROWS)))
+        task.lifetimes(data=TABLE, **asked)
+    found = task.lifetimes(data=TABLE, missing="drop", **asked)
+    assert found["lifetime-concordance"].value == pytest.approx(by_hand(RISK, np.arange(1, ROWS)))
     event = pa.array([None, *COLUMNS["event"][1:].tolist()])
     without = TABLE.set_column(TABLE.column_names.index("event"), "event", event)
     with pytest.raises(cal.InputError, match=r"truth 'event'.*missing"):
-        task.survival(data=without, **ASKED)
+        task.lifetimes(data=without, **ASKED)
     for engine in ("memory", "stream"):
-        dropped = task.survival(data=without, missing="drop", engine=engine, **ASKED)
-        assert dropped["a", "C-index"].value == pytest.approx(by_hand(RISK, np.arange(1, ROWS)))
+        dropped = task.lifetimes(data=without, missing="drop", engine=engine, **ASKED)
+        assert dropped["a", "lifetime-concordance"].value == pytest.approx(by_hand(RISK, np.arange(1, ROWS)))
 
 
 HOW: dict[str, dict[str, Any]] = {
@@ -169,7 +169,7 @@ def same(one: Any, other: Any) -> None:
 @pytest.mark.parametrize("how", HOW)
 def test_a_stream(task: ModuleType, how: str) -> None:
     asked = {**ASKED, **HOW[how], "data": TABLE}
-    same(task.survival(**asked), task.survival(engine="stream", **asked))
+    same(task.lifetimes(**asked), task.lifetimes(engine="stream", **asked))
 
 
 # As in tests/engines/test_spark.py: PySpark says so of every newer pandas, and leaves sockets.
@@ -185,18 +185,18 @@ def test_spark(task: ModuleType) -> None:
 
     running = sql.SparkSession.getActiveSession() is not None
     session = get_session(None if running else "local[1]")
-    session.sparkContext.addPyFile(str(HERE / "survival.py"))
+    session.sparkContext.addPyFile(str(HERE / "lifetimes.py"))
     frame = session.createDataFrame(TABLE)
     for how in ("weights", "clusters"):
         asked = {**ASKED, **HOW[how]}
-        same(task.survival(data=TABLE, **asked), task.survival(data=frame, **asked))
+        same(task.lifetimes(data=TABLE, **asked), task.lifetimes(data=frame, **asked))
     if not running:
         session.stop()
 
 
 @pytest.mark.slow
 def test_json_and_the_page(task: ModuleType) -> None:
-    found = task.survival(data=TABLE, slices=["site"], **ASKED)
+    found = task.lifetimes(data=TABLE, slices=["site"], **ASKED)
     text = found.to_json()
     schema = json.loads((ROOT / "src/calipers/results/results-2.schema.json").read_text("utf-8"))
     jsonschema.validate(json.loads(text), schema)
@@ -211,27 +211,27 @@ def test_the_command(task: ModuleType, tmp_path: Path) -> None:
 
     table, page, result = (str(tmp_path / name) for name in ("t.csv", "page.html", "r.json"))
     csv.write_csv(TABLE, table)
-    line = ["survival", table, "--truth", "months", "--event", "event", "--predicted", "a"]
+    line = ["lifetimes", table, "--truth", "months", "--event", "event", "--predicted", "a"]
     line += ["--predicted", "b", "--weight", "w", "--cluster", "user", "--slice", "site"]
     done = CliRunner().invoke(cli, [*line, "-o", result, "--report", page])
     assert done.exit_code == 0, done.output
     found = cal.from_json(Path(result).read_text("utf-8"))
     asked = {"weight": "w", "cluster": "user", "slices": ["site"]}
-    assert np.allclose(of(found), of(task.survival(data=TABLE, **asked, **ASKED)))
+    assert np.allclose(of(found), of(task.lifetimes(data=TABLE, **asked, **ASKED)))
     assert "<html" in Path(page).read_text("utf-8")
-    streamed = CliRunner().invoke(cli, [*line, "--engine", "stream", "--require", "C-index>=0.99"])
+    streamed = CliRunner().invoke(cli, [*line, "--engine", "stream", "--require", "lifetime-concordance>=0.99"])
     assert streamed.exit_code == 1
-    assert "FAIL  C-index>=0.99" in streamed.output
+    assert "FAIL  lifetime-concordance>=0.99" in streamed.output
 
 
 def test_cross_validation(task: ModuleType) -> None:
     fold = np.arange(ROWS) % 5
     truth = {"time": COLUMNS["months"], "event": COLUMNS["event"]}
     said = {name: COLUMNS[name] for name in "ab"}
-    found = cal.cross_validate(task=task.survival, truth=truth, predicted=said, fold=fold)
+    found = cal.cross_validate(task=task.lifetimes, truth=truth, predicted=said, fold=fold)
     for name, risk in said.items():
         each = [by_hand(risk, fold == one) for one in range(5)]
-        own = found[name, "C-index"]
+        own = found[name, "lifetime-concordance"]
         assert own.value == pytest.approx(np.mean(each))
         assert own.method == "corrected resampled t"
         half = (own.high - own.low) / 2

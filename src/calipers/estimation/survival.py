@@ -1,0 +1,146 @@
+"""Measures of times that may be censored: point estimates with the influence of each row."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from calipers.caching import cached, cached_property
+from calipers.estimation.regression import length_interval, pairwise_interval
+from calipers.estimation.undefined import undefined_reasons
+from calipers.inference import intervals
+from calipers.inference.intervals import Interval
+from calipers.inference.point_estimate import IntervalFunction, PointEstimate
+from calipers.inference.resampling import poisson_weights
+from calipers.inference.variance_estimators import Influence, MeanVariance
+from calipers.lazy_dataclasses import dataclass
+from calipers.statistics import FloatArray, SurvivalRows
+
+if TYPE_CHECKING:
+    from calipers.inference.clusters import ClusterIndex
+    from calipers.inference.settings import MeasureLike, Settings
+
+#: Kind and transformation of a point estimate, by ``definition.interval``.
+_KIND_BY_INTERVAL = {
+    "pairs": ("proportion of pairs", "logit"),
+    "relative": ("weighted by censoring", "log"),
+    "length": ("weighted by censoring", "log"),
+    "none": ("p-value", None),
+}
+
+
+def estimate_from_statistic(
+    measure: MeasureLike, rows: SurvivalRows, settings: Settings, n_rows: int
+) -> PointEstimate:
+    """Estimate a measure from the rows, without its sampling distribution."""
+    definition = measure.definition
+    kind, transform = _KIND_BY_INTERVAL[definition.interval or "none"]
+    return PointEstimate(
+        value=float(measure.apply(rows)),
+        kind=kind,
+        settings=settings,
+        n=n_rows,
+        bounds=definition.range,
+        undefined=undefined_reasons(measure, rows, n_rows),
+        higher_is_better=definition.higher_is_better,
+        transform=transform,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class SurvivalSample:
+    """Sample of rows with a time that may be censored, and what was predicted of it."""
+
+    rows: SurvivalRows
+    weight: FloatArray | None
+    clusters: ClusterIndex | None
+    settings: Settings
+
+    @property
+    def statistic(self) -> SurvivalRows:
+        """Statistic of which measures are formulas."""
+        return self.rows
+
+    def row_values(self, measure: MeasureLike) -> None:
+        """Return None, as none of the measures is a mean over independent rows."""
+
+    @cached_property
+    def effective_size(self) -> float:
+        """Kish's effective number of rows with an event, or the number of clusters with one."""
+        event = self.rows.event
+        if self.clusters is not None:
+            return float(len(np.unique(self.clusters.codes[event])))
+        weight = self.rows.weight[event]
+        return float(weight.sum() ** 2 / np.square(weight).sum()) if weight.any() else 0.0
+
+    def influence(self, measure: MeasureLike, total: SurvivalRows | None = None) -> Influence:
+        """Return the influence values of a measure, which include the estimate of censoring.
+
+        These rows are never a batch of others, as the order of all times is needed.
+        """
+        return cached(self, ("influence", measure), lambda: self._influence(measure))
+
+    def _influence(self, measure: MeasureLike) -> Influence:
+        influence_function = measure.definition.moves
+        assert influence_function is not None
+        with np.errstate(divide="ignore", invalid="ignore"):  # where the value is undefined
+            column = influence_function(self.rows, **measure.parameters)
+        return Influence(column, MeanVariance(self.weight, self.clusters), "delta")
+
+    def _replicates(self, measure: MeasureLike) -> FloatArray:
+        size = self.rows.n_rows
+        batches = poisson_weights(size, self.weight, self.settings, self.clusters)
+        values = [measure.apply(self.rows.with_weights(weight)) for weight in batches]
+        return np.concatenate(values)
+
+    def point_estimate(self, measure: MeasureLike) -> PointEstimate:
+        """Return the point estimate of a measure."""
+        estimate = estimate_from_statistic(measure, self.rows, self.settings, self.rows.n_rows)
+
+        def skewness() -> float:
+            return abs(intervals.scaled_skewness(self.influence(measure).influence_values))
+
+        def replicates() -> FloatArray:
+            values: FloatArray = cached(
+                self, ("replicates", measure), lambda: self._replicates(measure)
+            )
+            return values
+
+        if measure.definition.moves is None:
+            return estimate
+        return replace(
+            estimate,
+            weight=self.weight,
+            clusters=self.clusters,
+            effective_sizes=lambda: (self.effective_size,),
+            compute_scaled_skewness=skewness,
+            influence=lambda: self.influence(measure),
+            replicates=replicates,
+            methods=self._methods(measure, estimate),
+        )
+
+    def _methods(
+        self, measure: MeasureLike, estimate: PointEstimate
+    ) -> dict[str, IntervalFunction]:
+        match measure.definition.interval:
+            case "pairs":
+                limits = partial(pairwise_interval, estimate, self.effective_size, self.clusters)
+                return {"of rows": limits}
+            case "length":
+                return {"noncentral chi-square": partial(self._length_interval, measure)}
+            case _:
+                return {}
+
+    def _length_interval(self, measure: MeasureLike, level: float) -> Interval | None:
+        """Return the interval of the root mean square of how far bins are from their size."""
+        proportions, rows = self.rows.reached_bins(**measure.parameters), self.rows
+        bins = proportions.shape[1]
+        deviations = math.sqrt(bins) * (proportions - 1 / bins)
+        estimator = MeanVariance(self.weight, self.clusters)
+        return length_interval(
+            rows.weight @ deviations / rows.total, deviations.T, estimator, level
+        )
