@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from calipers.evaluate.retrieval import retrieval
     from calipers.evaluate.splits import compare_splits
     from calipers.evaluate.threshold_tables import threshold_table
+    from calipers.evaluate.uplift import uplift
     from calipers.evaluation.compare import compare
     from calipers.evaluation.stored_predictions import keep_predictions
     from calipers.learning.bias_variance import bias_variance
@@ -112,6 +113,7 @@ _HOMES = {
     "evaluate.regression": "regression",
     "evaluate.retrieval": "retrieval",
     "evaluate.splits": "compare_splits",
+    "evaluate.uplift": "uplift",
     "evaluate.external_values": "from_values",
     "learning.split_checks": "check_split",
     "learning.split": "split",
@@ -182,6 +184,7 @@ __all__ = [
     "system_rank_correlation",
     "threshold_table",
     "topic_curves",
+    "uplift",
     "validation_curve",
 ]
 

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from calipers.statistics.sparse_confusion import SparseConfusionMatrix, confusion_matrix
     from calipers.statistics.statistic_vectors import StatisticVector
     from calipers.statistics.unit_values import UnitSums
+    from calipers.statistics.uplift import UpliftRows
 
 _HOMES = {
     "base": "FloatArray, GEOMETRIC_FLOOR, IntArray, Statistic, leave_one_out_sums, effective_size, "
@@ -76,6 +77,7 @@ _HOMES = {
     "statistic_vectors": "StatisticVector",
     "scores": "ScoreOrder, SubsetScores, ScoreTable",
     "unit_values": "UnitSums",
+    "uplift": "UpliftRows",
 }
 
 __all__ = [
@@ -124,6 +126,7 @@ __all__ = [
     "SubsetScores",
     "UnitDifferences",
     "UnitSums",
+    "UpliftRows",
     "confusion_matrix",
     "count_signs",
     "effective_size",

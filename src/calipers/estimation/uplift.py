@@ -1,0 +1,107 @@
+"""Measures of predicted uplift: point estimates from the rows of an experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from calipers.caching import cached_property
+from calipers.estimation.regression import SortedRows
+from calipers.inference import intervals
+from calipers.inference.bands import BandLimits, normal_bands
+from calipers.inference.intervals import Interval
+from calipers.inference.variance_estimators import Influence, TwoClassVariance
+from calipers.lazy_dataclasses import dataclass
+from calipers.measures.uplift import gain_influence
+from calipers.statistics import FloatArray, UpliftRows
+from calipers.statistics.uplift import ArmSums
+
+if TYPE_CHECKING:
+    from calipers.inference.point_estimate import IntervalFunction, PointEstimate
+    from calipers.inference.settings import MeasureLike
+
+Gains: TypeAlias = Callable[[ArmSums], FloatArray]
+
+
+@dataclass(frozen=True, eq=False)
+class UpliftSample(SortedRows):
+    """Sample of rows of an experiment; ``truth`` is the outcome.
+
+    Attributes
+    ----------
+    treatment : ndarray of shape (n,)
+        1 for a treated row, 0 for a row of the control group.
+    """
+
+    treatment: FloatArray
+
+    @cached_property
+    def statistic(self) -> UpliftRows:
+        """Rows by predicted uplift."""
+        columns = self.truth, self.predicted, self.treatment, self.weight
+        return UpliftRows.from_experiment(*columns)
+
+    def _influence(self, measure: MeasureLike, total: Any = None) -> Influence | None:
+        """Return the influence values by the derivative, of rows of two arms."""
+        rows: UpliftRows = self.statistic if total is None else total
+        influence_function = measure.definition.moves
+        if influence_function is None or not np.isfinite(measure.apply(rows)):
+            return None
+        column = self._weighted(influence_function(self._batch, rows, **measure.parameters), rows)
+        sizes = None if total is None else rows.effective_arm_sizes
+        return Influence(column, self._variance_estimator(sizes))
+
+    @property
+    def _batch(self) -> UpliftRows:
+        """All rows with weight 1, also those whose own weight is 0."""
+        return UpliftRows.from_experiment(self.truth, self.predicted, self.treatment)
+
+    def _weighted(self, column: FloatArray, rows: UpliftRows) -> FloatArray:
+        """Return derivatives by the weights of rows, times these weights over their total."""
+        weight = 1.0 if self.weight is None else self.weight
+        return np.asarray(column * weight / float(rows.total))
+
+    def _variance_estimator(self, sizes: tuple[float, float] | None = None) -> TwoClassVariance:
+        is_treated = self.treatment > 0
+        return TwoClassVariance(
+            self.weight, self.clusters, positive=is_treated, effective_class_sizes=sizes
+        )
+
+    def _methods(
+        self, measure: MeasureLike, estimate: PointEstimate
+    ) -> dict[str, IntervalFunction]:
+        if self.clusters is not None:
+            return {}
+        return {"Student t": partial(self._student_interval, measure, estimate.value)}
+
+    def _student_interval(self, measure: MeasureLike, value: float, level: float) -> Interval:
+        """Return Student's t interval, with the degrees of freedom of the smaller arm."""
+        influence = self.influence(measure)
+        if influence is None:
+            return intervals.no_interval("Student t", "undefined_value")
+        se = influence.standard_error.se
+        return intervals.student_interval(value, se, min(self.statistic.effective_arm_sizes), level)
+
+    def gain_bands(
+        self, gains: Gains, volumes: FloatArray
+    ) -> tuple[FloatArray, tuple[BandLimits, BandLimits]]:
+        """Return the heights of a curve of gains, and pointwise and simultaneous limits of them.
+
+        Both arms must have targeted rows at each of the proportions.
+        """
+        rows, batch = self.statistic, self._batch
+        targeted, estimator = rows.targeted, self._variance_estimator()
+        x, y = (np.append(0.0, c) for c in (targeted.weight / rows.total, gains(targeted)))
+        heights = np.interp(volumes, x, y)
+        vectors = []
+        for volume in volumes.tolist():
+            column = self._weighted(gain_influence(batch, rows, volume, gains), rows)
+            vectors.append(estimator.covariance_vector(column))
+        table, level = np.stack(vectors), self.settings.level
+        df = min(rows.effective_arm_sizes) - 1
+        if self.clusters is not None:
+            df = self.clusters.n_effective_clusters - 1
+        return heights, normal_bands(heights, table @ table.T, df, level, self.settings.seed)
