@@ -41,6 +41,7 @@ from worlds import (
     several,
     slices,
     topics,
+    uplift,
 )
 from worlds.world import Trial, World
 
@@ -55,6 +56,7 @@ KINDS = (
     series,
     judged,
     judged_rows,
+    uplift,
     costs,
     learning,
     serial,

@@ -82,7 +82,7 @@ register_chart(
         "uplift",
         "Uplift curve",
         "What targeting the rows with the highest predictions gains, per row of all: their "
-        "proportion times the difference of the mean outcomes of treated and other rows among them.",
+        "proportion times the difference of the mean outcomes of both arms among them.",
     ),
     _gain_chart(
         "Qini",

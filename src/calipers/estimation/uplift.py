@@ -13,10 +13,10 @@ from calipers.estimation.regression import SortedRows
 from calipers.inference import intervals
 from calipers.inference.bands import BandLimits, normal_bands
 from calipers.inference.intervals import Interval
-from calipers.inference.variance_estimators import Influence, TwoClassVariance
+from calipers.inference.variance_estimators import Influence, JackknifeVariance
 from calipers.lazy_dataclasses import dataclass
-from calipers.measures.uplift import gain_influence
-from calipers.statistics import FloatArray, UpliftRows
+from calipers.measures.uplift import gain_changes
+from calipers.statistics import FloatArray, UpliftRows, effective_size_from_weights
 from calipers.statistics.uplift import ArmSums
 
 if TYPE_CHECKING:
@@ -45,30 +45,24 @@ class UpliftSample(SortedRows):
         return UpliftRows.from_experiment(*columns)
 
     def _influence(self, measure: MeasureLike, total: Any = None) -> Influence | None:
-        """Return the influence values by the derivative, of rows of two arms."""
+        """Return the jackknife influence: the change of the value if each row is left out."""
         rows: UpliftRows = self.statistic if total is None else total
-        influence_function = measure.definition.moves
-        if influence_function is None or not np.isfinite(measure.apply(rows)):
+        left_out, value = measure.definition.moves, float(measure.apply(rows))
+        if left_out is None or not np.isfinite(value):
             return None
-        column = self._weighted(influence_function(self._batch, rows, **measure.parameters), rows)
-        sizes = None if total is None else rows.effective_arm_sizes
-        return Influence(column, self._variance_estimator(sizes))
+        with np.errstate(divide="ignore", invalid="ignore"):  # without the only row of an arm
+            column = value - left_out(self._batch, rows, **measure.parameters)
+        return Influence(column, self._variance_estimator(rows), "jackknife")
 
     @property
     def _batch(self) -> UpliftRows:
-        """All rows with weight 1, also those whose own weight is 0."""
-        return UpliftRows.from_experiment(self.truth, self.predicted, self.treatment)
+        """All rows, also those whose weight is 0."""
+        weight = np.ones(len(self.truth)) if self.weight is None else self.weight
+        return UpliftRows(self.truth, self.predicted, weight, self.treatment)
 
-    def _weighted(self, column: FloatArray, rows: UpliftRows) -> FloatArray:
-        """Return derivatives by the weights of rows, times these weights over their total."""
-        weight = 1.0 if self.weight is None else self.weight
-        return np.asarray(column * weight / float(rows.total))
-
-    def _variance_estimator(self, sizes: tuple[float, float] | None = None) -> TwoClassVariance:
-        is_treated = self.treatment > 0
-        return TwoClassVariance(
-            self.weight, self.clusters, positive=is_treated, effective_class_sizes=sizes
-        )
+    def _variance_estimator(self, rows: UpliftRows) -> JackknifeVariance:
+        size = effective_size_from_weights(rows.weight)
+        return JackknifeVariance(self.weight, self.clusters, effective_size=size)
 
     def _methods(
         self, measure: MeasureLike, estimate: PointEstimate
@@ -78,7 +72,7 @@ class UpliftSample(SortedRows):
         return {"Student t": partial(self._student_interval, measure, estimate.value)}
 
     def _student_interval(self, measure: MeasureLike, value: float, level: float) -> Interval:
-        """Return Student's t interval, with the degrees of freedom of the smaller arm."""
+        """Return Student's t interval, with the degrees of freedom of the targeted smaller arm."""
         influence = self.influence(measure)
         if influence is None:
             return intervals.no_interval("Student t", "undefined_value")
@@ -93,13 +87,13 @@ class UpliftSample(SortedRows):
         Both arms must have targeted rows at each of the proportions.
         """
         rows, batch = self.statistic, self._batch
-        targeted, estimator = rows.targeted, self._variance_estimator()
+        targeted, estimator = rows.targeted, self._variance_estimator(rows)
         x, y = (np.append(0.0, c) for c in (targeted.weight / rows.total, gains(targeted)))
         heights = np.interp(volumes, x, y)
-        vectors = []
-        for volume in volumes.tolist():
-            column = self._weighted(gain_influence(batch, rows, volume, gains), rows)
-            vectors.append(estimator.covariance_vector(column))
+        vectors = [
+            estimator.covariance_vector(gain_changes(batch, rows, volume, gains))
+            for volume in volumes.tolist()
+        ]
         table, level = np.stack(vectors), self.settings.level
         df = min(rows.effective_arm_sizes) - 1
         if self.clusters is not None:

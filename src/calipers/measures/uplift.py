@@ -54,43 +54,54 @@ def _suffix_sums(values: FloatArray) -> FloatArray:
     return np.cumsum(values[::-1])[::-1]
 
 
-def _area_influence(
+def _left_out_areas(
     batch: UpliftRows, rows: UpliftRows, gains: Callable[[ArmSums], FloatArray]
 ) -> FloatArray:
-    """Return the derivative of an area by the weights of rows, times the total weight.
+    """Return the area without each of some rows, exact if weights are equal.
 
-    The weight of a row adds to the sums at its own score and at all lower ones, so that its effect
-    is that of sums from the end of the curve.
+    A row is in the sums at its own score and at all lower ones, so that what changes without it is
+    a sum from the end of the curve. The mean of an arm without a row is that of all less
+    w(y − mean)/(weight of the others), where the latter is that without a row of average weight.
     """
     sums, targeted, total = rows.sums.weight, rows.targeted, float(rows.total)
-    heights, area = gains(targeted), float(_area(rows, gains))
-    base = heights + np.append(0.0, heights[:-1])
+    n_treated, weight = float(targeted.treated[-1]), targeted.weight
+    index, w, y = rows.score_index(batch.predicted), batch.weight, batch.truth
+    is_treated = batch.treatment > 0
     lengths = sums + np.append(sums[1:], 0.0)
-    means = targeted.means
-    inverse = [
-        divide_or_zero(np.ones(len(sums)), arm) for arm in (targeted.treated, targeted.control)
-    ]
+    slopes, offsets = [], []
+    for arm, mean, typical in zip(
+        (targeted.treated, targeted.control), targeted.means, rows.typical_weights, strict=True
+    ):
+        others = arm - typical
+        is_alone = others <= typical * _MIN_FRACTION
+        slopes.append(1 / np.where(is_alone, typical, others))
+        offsets.append(np.where(is_alone, 0.0, mean * slopes[-1]))
+
+    def removed(column: FloatArray) -> FloatArray:
+        """Return the sum of a column without the row, times the lengths of its steps."""
+        return np.asarray(_suffix_sums(lengths * column)[index] - w * column[index])
+
     if gains is uplift_gains:
-        base = base + _suffix_sums(lengths * targeted.uplift) / total
-        slopes = [_suffix_sums(lengths * targeted.weight * x) / total for x in inverse]
-        offsets = [
-            _suffix_sums(lengths * targeted.weight * x * mean) / total
-            for x, mean in zip(inverse, means, strict=True)
-        ]
-        scale, of_treated = 2 * area, 0.0
+        heights = weight * targeted.uplift
+        without = removed(heights) - w * removed(targeted.uplift)
+        for sign, of_arm, slope, offset in zip(
+            (1, -1), (is_treated, ~is_treated), slopes, offsets, strict=True
+        ):
+            change = y * removed(weight * slope) - removed(weight * offset)
+            change = change - w * (y * removed(slope) - removed(offset))
+            without = without - sign * w * of_arm * change
+        scale = 2 * np.square(total - w)
     else:
-        n_treated = float(targeted.treated[-1])
-        ratio = targeted.treated * inverse[1]
-        slopes = [_suffix_sums(lengths) / n_treated, _suffix_sums(lengths * ratio) / n_treated]
-        offsets = [_suffix_sums(lengths * factor * means[1]) / n_treated for factor in (1.0, ratio)]
-        scale, of_treated = area, area * total / n_treated
-    index, is_treated = rows.score_index(batch.predicted), batch.treatment > 0
-    of_arm = np.where(
-        is_treated,
-        batch.truth * slopes[0][index] - offsets[0][index],
-        offsets[1][index] - batch.truth * slopes[1][index],
-    )
-    return np.asarray((base[index] + of_arm) / 2 - scale - of_treated * is_treated)
+        control = targeted.means[1]
+        heights = targeted.treated_outcome - targeted.treated * control
+        of_treated = removed(control) - y * removed(np.ones(len(control)))
+        of_control = y * removed(targeted.treated * slopes[1])
+        of_control = of_control - removed(targeted.treated * offsets[1])
+        without = removed(heights) + w * np.where(is_treated, of_treated, of_control)
+        scale = 2 * (total - w) * (n_treated - w * is_treated)
+    steps = np.append(0.0, np.cumsum(lengths * heights)[:-1])[index]
+    before = np.append(0.0, heights[:-1])[index]
+    return np.asarray((steps - w * before + without) / scale)
 
 
 def _excess(rows: UpliftRows, gains: Callable[[ArmSums], FloatArray]) -> FloatArray:
@@ -98,11 +109,12 @@ def _excess(rows: UpliftRows, gains: Callable[[ArmSums], FloatArray]) -> FloatAr
     return np.asarray(_area(rows, gains) - gains(rows.targeted)[..., -1:].sum(axis=-1) / 2)
 
 
-def _excess_influence(
+def _left_out_excesses(
     batch: UpliftRows, rows: UpliftRows, gains: Callable[[ArmSums], FloatArray]
 ) -> FloatArray:
-    at_random = _area_influence(batch.without_order, rows.without_order, gains)
-    return np.asarray(_area_influence(batch, rows, gains) - at_random)
+    """Return the excess without each of some rows."""
+    at_random = _left_out_areas(batch.without_order, rows.without_order, gains)
+    return np.asarray(_left_out_areas(batch, rows, gains) - at_random)
 
 
 def _signed_outcomes(rows: UpliftRows) -> UpliftRows:
@@ -133,19 +145,15 @@ def _has_control_first(rows: UpliftRows) -> Any:
     return n_control_responders > n_other_treated
 
 
-def _ratio_influence(
+def _left_out_ratios(
     batch: UpliftRows,
     rows: UpliftRows,
     best: Callable[[UpliftRows], UpliftRows],
     gains: Callable[[ArmSums], FloatArray],
 ) -> FloatArray:
-    """Return the influence of rows on an excess over that of the best order."""
-    best_rows = best(rows)
-    excess, largest = (float(_excess(ordered, gains)) for ordered in (rows, best_rows))
-    own, of_best = (
-        _excess_influence(*ordered, gains) for ordered in ((batch, rows), (best(batch), best_rows))
-    )
-    return np.asarray((own - excess / largest * of_best) / largest)
+    """Return an excess over that of the best order, without each of some rows."""
+    largest = _left_out_excesses(best(batch), best(rows), gains)
+    return np.asarray(_left_out_excesses(batch, rows, gains) / largest)
 
 
 # --- The targeted rows ----------------------------------------------------------------------------
@@ -174,19 +182,22 @@ def _targeted_arms(rows: UpliftRows, volume: float, strategy: str) -> ArmSums:
 
 
 def _boundary(rows: UpliftRows, volume: float, cumulated: FloatArray, sums: FloatArray) -> ArmSums:
-    """Return the sums over the rows about the last targeted one."""
+    """Return the sums over the rows about the last targeted one; those of its score, if many."""
     total = cumulated[-1]
     reach, width = volume * total, _BOUNDARY_WIDTH * min(volume, 1 - volume) * total
+    last = min(int(np.searchsorted(cumulated, reach * (1 - _MIN_FRACTION))), len(sums) - 1)
     near = (cumulated >= reach - width) & (cumulated - sums <= reach + width)
+    if sums[last] >= 2 * width:
+        near = np.arange(len(sums)) == last
     return rows.sums.weighted(near.astype(np.float64))
 
 
-def targeted_influence(
+def _left_out_uplifts(
     batch: UpliftRows, rows: UpliftRows, volume: float = 0.3, strategy: str = "overall"
 ) -> FloatArray:
-    """Return the influence of rows on the uplift among the targeted ones.
+    """Return the uplift among the targeted rows without each of some rows.
 
-    A targeted row moves the mean of its arm, and every row moves the boundary, whose rows have
+    A targeted row is in the mean of its arm, and every row moves the boundary, whose rows have
     other outcomes than those above. These are estimated from the rows about it.
     """
     fractions = _target(rows, volume, strategy)
@@ -195,10 +206,12 @@ def targeted_influence(
     weights = [float(column[0]) for column in (arms.treated, arms.control)]
     means = [float(column[0]) for column in arms.means]
     inside = [fraction[index] for fraction in fractions]
+    w = batch.weight
+    others = [weight - w * share for weight, share in zip(weights, inside, strict=True)]
     own = np.where(
         is_treated,
-        inside[0] * (batch.truth - means[0]) / weights[0],
-        -inside[1] * (batch.truth - means[1]) / weights[1],
+        inside[0] * (batch.truth - means[0]) / others[0],
+        -inside[1] * (batch.truth - means[1]) / others[1],
     )
     sums, targeted = rows.sums, rows.targeted
     if strategy == "overall":
@@ -210,7 +223,7 @@ def targeted_influence(
             for arm, mean, above, weight, sign in pairs
             if float(arm[0]) > 0
         )
-        return np.asarray((own + (volume - inside[0]) * rate) * float(rows.total))
+        return np.asarray(means[0] - means[1] - w * (own + (volume - inside[0]) * rate))
     edges = (
         _boundary(rows, volume, targeted.treated, sums.treated).means[0],
         _boundary(rows, volume, targeted.control, sums.control).means[1],
@@ -219,14 +232,16 @@ def targeted_influence(
         (volume - share) * (float(mean[0]) - above) / weight
         for share, mean, above, weight in zip(inside, edges, means, weights, strict=True)
     ]
-    return np.asarray((own + np.where(is_treated, rates[0], -rates[1])) * float(rows.total))
+    own = own + np.where(is_treated, rates[0], -rates[1])
+    return np.asarray(means[0] - means[1] - w * own)
 
 
-def gain_influence(
+def gain_changes(
     batch: UpliftRows, rows: UpliftRows, volume: float, gains: Callable[[ArmSums], FloatArray]
 ) -> FloatArray:
-    """Return the influence of rows on the height of a curve where a proportion is targeted."""
-    of_uplift = targeted_influence(batch, rows, volume)
+    """Return by how much each row changes the height of a curve where a proportion is targeted."""
+    value = float(uplift(rows, volume))
+    of_uplift = value - _left_out_uplifts(batch, rows, volume)
     if gains is uplift_gains:
         return volume * of_uplift
     arms = _targeted_arms(rows, volume, "overall")
@@ -236,10 +251,8 @@ def gain_influence(
     edge = _boundary(rows, volume, targeted.weight, sums.weight)
     of_edge = float(edge.treated[0] / edge.weight[0])
     fraction = inside[rows.score_index(batch.predicted)]
-    of_share = (batch.treatment * (fraction - share) + (volume - fraction) * of_edge) * (
-        float(rows.total) / n_treated
-    )
-    return np.asarray(share * of_uplift + float(arms.uplift[0]) * of_share)
+    of_share = batch.treatment * (fraction - share) + (volume - fraction) * of_edge
+    return np.asarray(share * of_uplift + value * batch.weight * of_share / n_treated)
 
 
 # --- The measures ---------------------------------------------------------------------------------
@@ -300,29 +313,29 @@ def _largest_uplift(rows: UpliftRows) -> FloatArray:
     return np.where(_has_control_first(rows), *areas)
 
 
-def _qini_influence(batch: UpliftRows, rows: UpliftRows) -> FloatArray:
-    return _ratio_influence(batch, rows, _signed_outcomes, qini_gains)
+def _left_out_qinis(batch: UpliftRows, rows: UpliftRows) -> FloatArray:
+    return _left_out_ratios(batch, rows, _signed_outcomes, qini_gains)
 
 
 @uplift_measure(
     "Qini",
     aliases=("qini_auc_score", "Qini-coefficient"),
     no_skill=0.0,
-    undefined=_UNDEFINED | {"no_gain": _lacks_gain(_largest_qini)},
-    moves=_qini_influence,
+    undefined=_UNDEFINED | {"no_targeting_gain": _lacks_gain(_largest_qini)},
+    moves=_left_out_qinis,
     reference="Radcliffe 2007",
 )
 def qini(rows: UpliftRows) -> FloatArray:
-    """Qini coefficient: the area between the Qini curve and the line of targeting at random, over
-    that of the best order.
+    """Qini coefficient: the area between the Qini curve and targeting at random, over the largest.
 
     The Qini curve has, against the proportion of rows that are targeted in the order of the
     predicted uplift, the outcomes of treated rows beyond those expected from the control group,
-    R_T − R_C·n_T/n_C. The best order has treated rows by descending outcome, then those of the
-    control group by ascending outcome, so that negative effects count. It is 0 for targeting at
-    random and 1 for the best order, which no model reaches, as outcomes are not known beforehand;
-    it is below 0 if the order is worse than random. It is undefined if there are no rows, if all
-    rows or none were treated, or if no order gains anything.
+    R_T − R_C·n_T/n_C. The area that it is divided by is that of the order by the outcomes
+    themselves: treated rows by descending outcome, then those of the control group by ascending
+    outcome, so that negative effects count. No model reaches it, as outcomes are not known
+    beforehand. The coefficient is 0 for targeting at random, and below 0 for a worse order. It is
+    undefined if there are no rows, if all rows or none were treated, or if the order by the
+    outcomes gains nothing.
     """
     return np.asarray(_excess(rows, qini_gains) / _largest_qini(rows))
 
@@ -330,22 +343,21 @@ def qini(rows: UpliftRows) -> FloatArray:
 @uplift_measure(
     "Qini-area",
     no_skill=0.0,
-    moves=partial(_excess_influence, gains=qini_gains),
+    moves=partial(_left_out_excesses, gains=qini_gains),
 )
 def qini_area(rows: UpliftRows) -> FloatArray:
-    """Area between the Qini curve and the line of targeting at random, in outcomes per row.
+    """Area between the Qini curve and targeting at random, in outcomes per row.
 
-    The heights of the curve are outcomes gained per treated row, (R_T − R_C·n_T/n_C)/N_T, and its
-    abscissa is the proportion of rows that are targeted. It is 0 for targeting at random, and
-    negative for a worse order. It is undefined if there are no rows, or if all rows or none were
-    treated.
+    The height of the curve is the outcomes gained per treated row, (R_T − R_C·n_T/n_C)/N_T, and its
+    abscissa is the proportion of rows that are targeted. It is 0 for targeting at random, and below
+    0 for a worse order. It is undefined if there are no rows, or if all rows or none were treated.
     """
     return _excess(rows, qini_gains)
 
 
 @uplift_measure(
     "AUUC",
-    moves=partial(_area_influence, gains=uplift_gains),
+    moves=partial(_left_out_areas, gains=uplift_gains),
     reference="Rzepakowski and Jaroszewicz 2012",
 )
 def area_under_uplift_curve(rows: UpliftRows) -> FloatArray:
@@ -359,9 +371,9 @@ def area_under_uplift_curve(rows: UpliftRows) -> FloatArray:
     return _area(rows, uplift_gains)
 
 
-def _normalized_influence(batch: UpliftRows, rows: UpliftRows) -> FloatArray:
+def _left_out_normalized(batch: UpliftRows, rows: UpliftRows) -> FloatArray:
     best = partial(_responders, control_first=bool(_has_control_first(rows)))
-    return _ratio_influence(batch, rows, best, uplift_gains)
+    return _left_out_ratios(batch, rows, best, uplift_gains)
 
 
 @uplift_measure(
@@ -369,19 +381,17 @@ def _normalized_influence(batch: UpliftRows, rows: UpliftRows) -> FloatArray:
     aliases=("uplift_auc_score",),
     no_skill=0.0,
     undefined=_UNDEFINED
-    | {"outcome_not_binary": _n_not_binary, "no_gain": _lacks_gain(_largest_uplift)},
-    moves=_normalized_influence,
+    | {"outcome_not_binary": _n_not_binary, "no_targeting_gain": _lacks_gain(_largest_uplift)},
+    moves=_left_out_normalized,
     reference="Devriendt, Guns and Verbeke 2020",
 )
 def normalized_area(rows: UpliftRows) -> FloatArray:
-    """Area between the uplift curve and the line of targeting at random, over that of the best
-    order of outcomes of 0 and 1.
+    """AUUC beyond that of targeting at random, over that of the best order of outcomes of 0 and 1.
 
     The best order has treated rows with the outcome 1 first, then rows of the control group with
-    the outcome 0, and the other two kinds of rows last, of which those that are fewer are the last
-    ones. It is 0 for targeting at random, and negative for a worse order. It is undefined if there
-    are no rows, if all rows or none were treated, if an outcome is neither 0 nor 1, or if no order
-    gains anything.
+    the outcome 0; of the other two kinds of rows those that are more come next. It is 0 for
+    targeting at random, and below 0 for a worse order. It is undefined if there are no rows, if all
+    rows or none were treated, if an outcome is neither 0 nor 1, or if the best order gains nothing.
     """
     return np.asarray(_excess(rows, uplift_gains) / _largest_uplift(rows))
 
@@ -391,15 +401,15 @@ def normalized_area(rows: UpliftRows) -> FloatArray:
     aliases=("uplift_at_k",),
     suffix_parameter="volume",
     undefined=_UNDEFINED | {"one_arm_targeted": _lacks_targeted_arm},
-    moves=targeted_influence,
+    moves=_left_out_uplifts,
 )
 def uplift(rows: UpliftRows, volume: float = 0.3, strategy: str = "overall") -> FloatArray:
-    """Uplift among the rows with the highest predictions: the difference of the mean outcomes of
-    treated rows and of those of the control group.
+    """Uplift among the rows with the highest predictions: by how much treatment raises the mean.
 
-    ``uplift@0.3`` is that of the 30% of the rows with the highest predicted uplift, or of each arm
-    with the ``strategy`` ``"by-group"``. Of rows of equal predictions at the boundary each counts
-    in part. ``uplift@1`` is the average effect of the treatment. It is undefined if there are no
-    rows, or if all targeted rows or none were treated.
+    It is the mean outcome of treated rows less that of the control group. ``uplift@0.3`` is of the
+    30% of the rows with the highest predicted uplift, or of each arm with the ``strategy``
+    ``"by-group"``. Rows of equal predictions at the boundary count in proportion. ``uplift@1`` is
+    the average effect of the treatment. It is undefined if there are no rows, or if all targeted
+    rows or none were treated.
     """
     return _targeted_arms(rows, volume, strategy).uplift[..., 0]

@@ -100,19 +100,31 @@ class UpliftRows(NumericRows):
         return self.with_scores(np.zeros(self.n_rows))
 
     @property
+    def arm_weights(self) -> tuple[FloatArray, FloatArray]:
+        """Weights of the treated rows, and of those of the control group."""
+        is_treated = self.treatment > 0
+        return self.weight[is_treated], self.weight[~is_treated]
+
+    @property
     def effective_arm_sizes(self) -> tuple[float, float]:
         """Effective numbers of treated rows, and of rows of the control group."""
-        is_treated = self.treatment > 0
-        sizes = (effective_size_from_weights(self.weight[arm]) for arm in (is_treated, ~is_treated))
-        return next(sizes), next(sizes)
+        treated, control = map(effective_size_from_weights, self.arm_weights)
+        return treated, control
+
+    @property
+    def typical_weights(self) -> list[float]:
+        """Mean weight of the rows of each arm, by weight; 1 if it has no rows."""
+        return [
+            float(np.square(weights).sum() / weights.sum()) if weights.any() else 1.0
+            for weights in self.arm_weights
+        ]
 
     @cached_property
     def sums(self) -> ArmSums:
         """Sums over the rows of each distinct score, the highest first."""
         treated = self.weight * self.treatment
-        columns = treated, self.weight - treated
-        columns = *columns, *(column * self.truth for column in columns)
-        order = self.sorted_predictions
+        control, order = self.weight - treated, self.sorted_predictions
+        columns = treated, control, treated * self.truth, control * self.truth
         return ArmSums(*(order.weight_sums(column)[..., ::-1] for column in columns))
 
     @cached_property

@@ -45,7 +45,8 @@ class UpliftProblem(Problem):
         row_fields = batch.shared_columns(settings)
         if "propensity" in truth:
             weight = repeats(_propensity_weights(truth["propensity"], treatment))
-            row_fields["weight"] = weight = weight * (1 if batch.weights is None else batch.weights)
+            weight = weight if batch.weights is None else weight * batch.weights
+            row_fields["weight"] = weight
             if batch.clusters is not None:
                 row_fields["clusters"] = replace(batch.clusters, weight=weight)
         columns = read_system_columns(batch["score"], "score", len(outcome), to_quantities)
@@ -77,8 +78,13 @@ class UpliftProblem(Problem):
     ) -> dict[str, Any]:
         """Return systems on two artificial rows, a treated one and one of the control group."""
         nothing, outputs = np.zeros(2), columns.output_columns["score"]
-        shared = {"truth": nothing, "treatment": np.array([0.0, 1.0]), "score": nothing}
-        return {name: UpliftOutput(name=name, settings=settings, **shared) for name in outputs}
+        treatment = np.array([0.0, 1.0])
+        return {
+            name: UpliftOutput(
+                name=name, settings=settings, truth=nothing, treatment=treatment, score=nothing
+            )
+            for name in outputs
+        }
 
     def constant(self, sample: Any, system: str, measure: Measure) -> float:
         """Return the value of targeting rows at random."""
