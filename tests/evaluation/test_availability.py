@@ -64,6 +64,7 @@ COLUMNS: dict[str, Any] = {
     "number": NUMBER,
     "group": GROUP,
     "grade": np.where(GROUP == 3, 0, TRUTH),  # a group without a relevant row
+    "treated": np.arange(ROWS) % 2,
     "kind": np.arange(ROWS) % 3,
     **{f"p{name}": probable(size) for name, size in SYSTEMS.items()},
     **{f"n{name}": noisy(NUMBER, size) for name, size in SYSTEMS.items()},
@@ -122,6 +123,12 @@ ASKED: dict[str, dict[str, Any]] = {
     "scores": {
         "score": {name: f"n{name}" for name in SYSTEMS},
         "measures": ["mean-score", "pass-rate@0.5"],
+    },
+    "uplift": {
+        "treatment": "treated",
+        "outcome": "truth",
+        "score": {name: f"p{name}" for name in SYSTEMS},
+        "measures": ["AUUC", "Qini-area"],
     },
     "retrieval": {"measures": ["AP", "P@1"]},
 }

@@ -73,6 +73,7 @@ PEERS: Mapping[str, Peer] = {
         Peer("krippendorff", "krippendorff"),
         Peer("irrCAC", source=RECORDED),
         Peer("netcal", source=RECORDED),
+        Peer("scikit-uplift", source=RECORDED),
         Peer("MLstatkit", "MLstatkit"),
         Peer("BEIR", version="2", source=FORMULAS),
         Peer("MTEB", version="2", source=FORMULAS),
@@ -115,6 +116,8 @@ DIFFERENCES: Mapping[str, str] = {
     "mean over all orders.",
     "bins closed on the left": "Probabilities on the edges of bins: those of the peer are closed on the "
     "left, ours on the right.",
+    "whole rows": "The proportion is not one of whole rows: the last one counts in part here. The peer "
+    "leaves it out.",
     "absent label": "A label that no row has is left out of the mean. The peer counts it with 0.",
     "output without variance": "`force_finite=False`: an output whose truth is constant has no weight "
     "here, and makes the mean NaN there.",
