@@ -64,7 +64,7 @@ COLUMNS: dict[str, Any] = {
     "number": NUMBER,
     "group": GROUP,
     "grade": np.where(GROUP == 3, 0, TRUTH),  # a group without a relevant row
-    "treated": np.arange(ROWS) % 2,
+    "treated": np.arange(ROWS) // 40 % 2,
     "kind": np.arange(ROWS) % 3,
     **{f"p{name}": probable(size) for name, size in SYSTEMS.items()},
     **{f"n{name}": noisy(NUMBER, size) for name, size in SYSTEMS.items()},
@@ -429,6 +429,11 @@ def memory(task: str, engine: str, base: Any) -> None:
         with pytest.raises(cal.InputError, match="sample= takes all rows in memory"):
             run(task, engine, **how, memory=1)
         assert run(task, engine, **how, memory="1GB").estimates
+        return
+    if task == "uplift":  # which takes all rows whatever reads them
+        with pytest.raises(cal.InputError, match="uplift take all rows in memory"):
+            run(task, engine, data=FILE[0], memory=1)
+        assert run(task, engine, data=FILE[0], memory="1GB").estimates
         return
     small, large = (run(task, engine, data=FILE[0], memory=of) for of in (1, "1GB"))
     assert any("read in batches" in note for note in small.notes)

@@ -16,6 +16,7 @@ from calipers.estimation import (
     scores,
     skill,
     top_k,
+    uplift,
 )
 from calipers.estimation.counts import ClassCounts
 from calipers.estimation.losses import estimate_from_moments
@@ -33,6 +34,7 @@ from calipers.statistics import (
     RaterMoments,
     Ratings,
     ScoreTable,
+    UpliftRows,
 )
 from calipers.statistics.logits import LogitSummary
 
@@ -86,6 +88,8 @@ def estimate_from_statistic(
         return calibration.estimate_from_sums(measure, statistic, settings, n_rows)
     if isinstance(statistic, Moments):
         return estimate_from_moments(measure, statistic, settings, n_rows)
+    if isinstance(statistic, UpliftRows):
+        return uplift.estimate_from_statistic(measure, statistic, settings, n_rows)
     if isinstance(statistic, NumericMoments | NumericRows):
         return regression.estimate_from_statistic(measure, statistic, settings, n_rows)
     if isinstance(statistic, Ratings):

@@ -9,21 +9,35 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from calipers.caching import cached_property
+from calipers.estimation import regression
 from calipers.estimation.regression import SortedRows
-from calipers.inference import intervals
 from calipers.inference.bands import BandLimits, normal_bands
-from calipers.inference.intervals import Interval
 from calipers.inference.variance_estimators import Influence, JackknifeVariance
-from calipers.lazy_dataclasses import dataclass
+from calipers.lazy_dataclasses import dataclass, replace
 from calipers.measures.uplift import gain_changes
 from calipers.statistics import FloatArray, UpliftRows, effective_size_from_weights
 from calipers.statistics.uplift import ArmSums
 
 if TYPE_CHECKING:
     from calipers.inference.point_estimate import IntervalFunction, PointEstimate
-    from calipers.inference.settings import MeasureLike
+    from calipers.inference.settings import MeasureLike, Settings
 
 Gains: TypeAlias = Callable[[ArmSums], FloatArray]
+
+
+def estimate_from_statistic(
+    measure: MeasureLike, rows: UpliftRows, settings: Settings, n_rows: int
+) -> PointEstimate:
+    """Estimate a measure from rows, without its sampling distribution."""
+    estimate = regression.estimate_from_statistic(measure, rows, settings, n_rows)
+    return replace(estimate, effective_sizes=partial(_targeted_sizes, measure, rows))
+
+
+def _targeted_sizes(measure: MeasureLike, rows: UpliftRows) -> tuple[float, float]:
+    """Return the effective number of rows of each arm among which outcomes are compared."""
+    volume = measure.parameters.get("volume", 1.0)
+    treated, control = rows.effective_arm_sizes
+    return treated * volume, control * volume
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +51,16 @@ class UpliftSample(SortedRows):
     """
 
     treatment: FloatArray
+
+    def point_estimate(self, measure: MeasureLike) -> PointEstimate:
+        """Return the point estimate of a measure."""
+        sizes = partial(_targeted_sizes, measure, self.statistic)
+        return replace(super().point_estimate(measure), effective_sizes=sizes)
+
+    def _methods(
+        self, measure: MeasureLike, estimate: PointEstimate
+    ) -> dict[str, IntervalFunction]:
+        return {}
 
     @cached_property
     def statistic(self) -> UpliftRows:
@@ -63,21 +87,6 @@ class UpliftSample(SortedRows):
     def _variance_estimator(self, rows: UpliftRows) -> JackknifeVariance:
         size = effective_size_from_weights(rows.weight)
         return JackknifeVariance(self.weight, self.clusters, effective_size=size)
-
-    def _methods(
-        self, measure: MeasureLike, estimate: PointEstimate
-    ) -> dict[str, IntervalFunction]:
-        if self.clusters is not None:
-            return {}
-        return {"Student t": partial(self._student_interval, measure, estimate.value)}
-
-    def _student_interval(self, measure: MeasureLike, value: float, level: float) -> Interval:
-        """Return Student's t interval, with the degrees of freedom of the targeted smaller arm."""
-        influence = self.influence(measure)
-        if influence is None:
-            return intervals.no_interval("Student t", "undefined_value")
-        se = influence.standard_error.se
-        return intervals.student_interval(value, se, min(self.statistic.effective_arm_sizes), level)
 
     def gain_bands(
         self, gains: Gains, volumes: FloatArray

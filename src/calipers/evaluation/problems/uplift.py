@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from calipers.measures import Measure
     from calipers.statistics import FloatArray
 
+#: Smallest probability of either arm, so that the weight of a row is not negligible.
+MIN_PROPENSITY = 1e-9
+
 
 @dataclass(frozen=True, eq=False)
 class UpliftProblem(Problem):
@@ -97,7 +100,7 @@ def _propensity_weights(values: Any, treatment: FloatArray) -> FloatArray:
     """Return one over the probability of each row to be in the arm that it is in."""
     propensity = to_numbers(values, "propensity").astype(np.float64)
     check_length(propensity, len(treatment), "propensity", "outcome has")
-    is_possible = (propensity > 0) & (propensity < 1)
-    expected = "expected a probability between 0 and 1, without these"
+    is_possible = (propensity >= MIN_PROPENSITY) & (propensity <= 1 - MIN_PROPENSITY)
+    expected = f"expected a probability from {MIN_PROPENSITY:g} to 1 - {MIN_PROPENSITY:g}"
     check_values(propensity, ~is_possible, "propensity", expected)
     return np.asarray(1 / np.where(treatment > 0, propensity, 1 - propensity))
