@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from calipers.caching import cached_property
+from calipers.caching import cached, cached_property
 from calipers.estimation import regression
 from calipers.estimation.regression import SortedRows
+from calipers.inference import intervals
 from calipers.inference.bands import BandLimits, normal_bands
+from calipers.inference.intervals import Interval
 from calipers.inference.variance_estimators import Influence, JackknifeVariance
 from calipers.lazy_dataclasses import dataclass, replace
 from calipers.measures.uplift import gain_changes
@@ -29,15 +32,10 @@ def estimate_from_statistic(
     measure: MeasureLike, rows: UpliftRows, settings: Settings, n_rows: int
 ) -> PointEstimate:
     """Estimate a measure from rows, without its sampling distribution."""
+    columns = rows.truth, rows.predicted, rows.weight, None, settings, rows.treatment
+    sample = cached(rows, "sample", lambda: UpliftSample(*columns))
     estimate = regression.estimate_from_statistic(measure, rows, settings, n_rows)
-    return replace(estimate, effective_sizes=partial(_targeted_sizes, measure, rows))
-
-
-def _targeted_sizes(measure: MeasureLike, rows: UpliftRows) -> tuple[float, float]:
-    """Return the effective number of rows of each arm among which outcomes are compared."""
-    volume = measure.parameters.get("volume", 1.0)
-    treated, control = rows.effective_arm_sizes
-    return treated * volume, control * volume
+    return replace(estimate, methods=sample._methods(measure, estimate))
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,16 +50,6 @@ class UpliftSample(SortedRows):
 
     treatment: FloatArray
 
-    def point_estimate(self, measure: MeasureLike) -> PointEstimate:
-        """Return the point estimate of a measure."""
-        sizes = partial(_targeted_sizes, measure, self.statistic)
-        return replace(super().point_estimate(measure), effective_sizes=sizes)
-
-    def _methods(
-        self, measure: MeasureLike, estimate: PointEstimate
-    ) -> dict[str, IntervalFunction]:
-        return {}
-
     @cached_property
     def statistic(self) -> UpliftRows:
         """Rows by predicted uplift."""
@@ -71,12 +59,20 @@ class UpliftSample(SortedRows):
     def _influence(self, measure: MeasureLike, total: Any = None) -> Influence | None:
         """Return the jackknife influence: the change of the value if each row is left out."""
         rows: UpliftRows = self.statistic if total is None else total
-        left_out, value = measure.definition.moves, float(measure.apply(rows))
-        if left_out is None or not np.isfinite(value):
+        column = self._changes(measure, self._batch, rows)
+        if column is None:
+            return None
+        return Influence(column, self._variance_estimator(rows), "jackknife")
+
+    def _changes(
+        self, measure: MeasureLike, batch: UpliftRows, rows: UpliftRows
+    ) -> FloatArray | None:
+        """Return the change of the value if each row is left out, or None if it is undefined."""
+        values_without_rows, value = measure.definition.moves, float(measure.apply(rows))
+        if values_without_rows is None or not np.isfinite(value):
             return None
         with np.errstate(divide="ignore", invalid="ignore"):  # without the only row of an arm
-            column = value - left_out(self._batch, rows, **measure.parameters)
-        return Influence(column, self._variance_estimator(rows), "jackknife")
+            return np.asarray(value - values_without_rows(batch, rows, **measure.parameters))
 
     @property
     def _batch(self) -> UpliftRows:
@@ -87,6 +83,36 @@ class UpliftSample(SortedRows):
     def _variance_estimator(self, rows: UpliftRows) -> JackknifeVariance:
         size = effective_size_from_weights(rows.weight)
         return JackknifeVariance(self.weight, self.clusters, effective_size=size)
+
+    def _methods(
+        self, measure: MeasureLike, estimate: PointEstimate
+    ) -> dict[str, IntervalFunction]:
+        return {} if self.clusters is not None else {"two arms": partial(self._interval, measure)}
+
+    def _interval(self, measure: MeasureLike, level: float) -> Interval:
+        """Return Student's t interval, with as many degrees of freedom as the smaller arm has rows.
+
+        Of outcomes of 0 and 1, those that do not occur among few rows would add nothing to the
+        standard error. Each arm therefore has half a row more of either outcome, whose change of
+        the value is that of a row where this is large: the mean of their squares, weighted by these
+        squares.
+        """
+        influence, rows = self.influence(measure), self.statistic
+        if influence is None:
+            return intervals.no_interval("Student t", "undefined_value")
+        variance, is_treated = influence.standard_error.se**2, rows.treatment > 0
+        is_binary = bool(np.isin(rows.truth, (0, 1)).all())
+        for outcome in (0.0, 1.0) if is_binary else ():
+            batch = replace(rows, truth=np.full(rows.n_rows, outcome))
+            changes = self._changes(measure, batch, rows)
+            for arm in (is_treated, ~is_treated):
+                squares = np.square(np.zeros(0) if changes is None else changes[arm])
+                total = float(squares.sum())
+                variance += float(np.square(squares).sum()) / total / 2 if total > 0 else 0.0
+        volume = measure.parameters.get("volume", 1.0)
+        size = min(rows.effective_arm_sizes) * volume + is_binary
+        value = float(measure.apply(rows))
+        return intervals.student_interval(value, math.sqrt(variance), size, level)
 
     def gain_bands(
         self, gains: Gains, volumes: FloatArray

@@ -306,15 +306,6 @@ def _shifted_procedure(reading: PointEstimate) -> Procedure | None:
     return shifted_procedure(reading, interval)
 
 
-def _two_arm_interval(estimate: PointEstimate, level: float) -> Interval | None:
-    """Return Student's t interval with the degrees of freedom of the smaller of two arms."""
-    error = estimate.standard_error
-    if not isinstance(error, StandardError):
-        return error
-    smaller = min(estimate.effective_sizes())
-    return intervals.student_interval(estimate.value, error.se, smaller, level)
-
-
 #: The methods of each kind of reading, the first that applies.
 INTERVAL_RULES: Mapping[str, tuple[MethodRule, ...]] = {
     "proportion of rows": (MethodRule("wilson"),),
@@ -457,7 +448,8 @@ INTERVAL_RULES: Mapping[str, tuple[MethodRule, ...]] = {
     # 97, Davies-Bouldin 91 to 97, WCSS 93 to 95, of points with heavy tails 88 to 93.
     "measure of distances": (MethodRule("Student t", caution=_caution_heavy_tail),),
     "uplift": (
-        MethodRule("t of arms", caution=_caution_heavy_tail, make=_two_arm_interval),
+        MethodRule("two arms", caution=_caution_heavy_tail, tries=True),
+        MethodRule("delta", caution=_caution_heavy_tail, tries=True),
         MethodRule("percentile", tries=True),
         MethodRule("delta"),
     ),

@@ -83,13 +83,13 @@ def _left_out_areas(
 
     if gains is uplift_gains:
         heights = weight * targeted.uplift
-        without = removed(heights) - w * removed(targeted.uplift)
+        remaining = removed(heights) - w * removed(targeted.uplift)
         for sign, of_arm, slope, offset in zip(
             (1, -1), (is_treated, ~is_treated), slopes, offsets, strict=True
         ):
             change = y * removed(weight * slope) - removed(weight * offset)
             change = change - w * (y * removed(slope) - removed(offset))
-            without = without - sign * w * of_arm * change
+            remaining = remaining - sign * w * of_arm * change
         scale = 2 * np.square(total - w)
     else:
         control = targeted.means[1]
@@ -97,11 +97,11 @@ def _left_out_areas(
         of_treated = removed(control) - y * removed(np.ones(len(control)))
         of_control = y * removed(targeted.treated * slopes[1])
         of_control = of_control - removed(targeted.treated * offsets[1])
-        without = removed(heights) + w * np.where(is_treated, of_treated, of_control)
+        remaining = removed(heights) + w * np.where(is_treated, of_treated, of_control)
         scale = 2 * (total - w) * (n_treated - w * is_treated)
     steps = np.append(0.0, np.cumsum(lengths * heights)[:-1])[index]
     before = np.append(0.0, heights[:-1])[index]
-    return np.asarray((steps - w * before + without) / scale)
+    return np.asarray((steps - w * before + remaining) / scale)
 
 
 def _excess(rows: UpliftRows, gains: Callable[[ArmSums], FloatArray]) -> FloatArray:
@@ -164,8 +164,10 @@ def _target(rows: UpliftRows, volume: float, strategy: str) -> tuple[FloatArray,
 
     def fraction(sums: FloatArray, targeted: FloatArray) -> FloatArray:
         reach = volume * targeted[..., -1:] - (targeted - sums)
-        share = np.clip(np.divide(reach, sums, out=np.zeros(np.shape(sums)), where=sums > 0), 0, 1)
-        return np.where(share < _MIN_FRACTION, 0.0, share)
+        fractions = np.clip(
+            np.divide(reach, sums, out=np.zeros(np.shape(sums)), where=sums > 0), 0, 1
+        )
+        return np.where(fractions < _MIN_FRACTION, 0.0, fractions)
 
     sums, targeted = rows.sums, rows.targeted
     if strategy == "overall":
@@ -207,8 +209,8 @@ def _left_out_uplifts(
     means = [float(column[0]) for column in arms.means]
     inside = [fraction[index] for fraction in fractions]
     w = batch.weight
-    others = [weight - w * share for weight, share in zip(weights, inside, strict=True)]
-    own = np.where(
+    others = [weight - w * fraction for weight, fraction in zip(weights, inside, strict=True)]
+    changes = np.where(
         is_treated,
         inside[0] * (batch.truth - means[0]) / others[0],
         -inside[1] * (batch.truth - means[1]) / others[1],
@@ -223,17 +225,17 @@ def _left_out_uplifts(
             for arm, mean, above, weight, sign in pairs
             if float(arm[0]) > 0
         )
-        return np.asarray(means[0] - means[1] - w * (own + (volume - inside[0]) * rate))
+        return np.asarray(means[0] - means[1] - w * (changes + (volume - inside[0]) * rate))
     edges = (
         _boundary(rows, volume, targeted.treated, sums.treated).means[0],
         _boundary(rows, volume, targeted.control, sums.control).means[1],
     )
     rates = [
-        (volume - share) * (float(mean[0]) - above) / weight
-        for share, mean, above, weight in zip(inside, edges, means, weights, strict=True)
+        (volume - fraction) * (float(mean[0]) - above) / weight
+        for fraction, mean, above, weight in zip(inside, edges, means, weights, strict=True)
     ]
-    own = own + np.where(is_treated, rates[0], -rates[1])
-    return np.asarray(means[0] - means[1] - w * own)
+    changes = changes + np.where(is_treated, rates[0], -rates[1])
+    return np.asarray(means[0] - means[1] - w * changes)
 
 
 def gain_changes(
@@ -247,12 +249,13 @@ def gain_changes(
     arms = _targeted_arms(rows, volume, "overall")
     sums, targeted = rows.sums, rows.targeted
     n_treated = float(targeted.treated[-1])
-    share, inside = float(arms.treated[0]) / n_treated, _target(rows, volume, "overall")[0]
+    proportion = float(arms.treated[0]) / n_treated
+    inside = _target(rows, volume, "overall")[0]
     edge = _boundary(rows, volume, targeted.weight, sums.weight)
     of_edge = float(edge.treated[0] / edge.weight[0])
     fraction = inside[rows.score_index(batch.predicted)]
-    of_share = batch.treatment * (fraction - share) + (volume - fraction) * of_edge
-    return np.asarray(share * of_uplift + value * batch.weight * of_share / n_treated)
+    of_share = batch.treatment * (fraction - proportion) + (volume - fraction) * of_edge
+    return np.asarray(proportion * of_uplift + value * batch.weight * of_share / n_treated)
 
 
 # --- The measures ---------------------------------------------------------------------------------
