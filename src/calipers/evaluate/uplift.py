@@ -164,7 +164,7 @@ def uplift(
     >>> predicted = [0.4, 0.3, 0.3, 0.2, 0.1, 0.1, 0.0, -0.1]
     >>> ev = cal.uplift(mailed, bought, predicted, measures=["Qini", "AUUC", "uplift@0.5"])
     >>> [round(estimate.value, 3) for estimate in ev]
-    []
+    [0.681, 0.206, 0.5]
     """
     truth = {"treatment": treatment, "outcome": outcome}
     truth |= {} if propensity is None else {"propensity": propensity}

@@ -12,7 +12,7 @@ from calipers.systems.base import RowSystem
 
 if TYPE_CHECKING:
     from calipers.measures import Measure
-    from calipers.statistics import FloatArray
+    from calipers.statistics import FloatArray, UpliftRows
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -47,4 +47,10 @@ class UpliftOutput(RowSystem):
 
     def constant_value(self, measure: Measure) -> float:
         """Return the value of targeting rows at random."""
-        return float(measure.apply(self.sample_for(measure).statistic.without_order))
+        return random_targeting_value(measure, self.sample_for(measure).statistic)
+
+
+def random_targeting_value(measure: Measure, rows: UpliftRows) -> float:
+    """Return the value of a measure if the rows are targeted at random."""
+    value, no_skill = float(measure.apply(rows.without_order)), measure.definition.no_skill
+    return no_skill if no_skill is not None and np.isfinite(value) else value

@@ -16,7 +16,7 @@ from calipers.evaluation.visible_rows import row_sample_notes, visible_rows
 from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import UpliftRows
 from calipers.systems.base import NAN
-from calipers.systems.uplift import UpliftOutput
+from calipers.systems.uplift import UpliftOutput, random_targeting_value
 
 if TYPE_CHECKING:
     from calipers.evaluation.batch import Batch
@@ -93,7 +93,7 @@ class UpliftProblem(Problem):
         """Return the value of targeting rows at random."""
         statistic = sample.passes.statistics.get((system, measure))
         is_known = isinstance(statistic, UpliftRows)
-        return float(measure.apply(statistic.without_order)) if is_known else NAN
+        return random_targeting_value(measure, statistic) if is_known else NAN
 
 
 def _propensity_weights(values: Any, treatment: FloatArray) -> FloatArray:
