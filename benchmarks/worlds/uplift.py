@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
 from scipy.special import expit, ndtri
@@ -97,9 +98,9 @@ def truth_of(word: str, extra: float = 0.0) -> Mapping[str, float]:
 
 def _drawn(
     design: Design, rows: int, random: Random
-) -> tuple[Floats, Floats, Floats, dict[str, Floats]]:
+) -> tuple[Floats, Floats, Floats, dict[str, Any]]:
     """What is known of rows, who is treated, and outcomes; and columns of the call."""
-    columns: dict[str, Floats] = {}
+    columns: dict[str, Any] = {}
     if design.clusters:
         of = random.integers(0, design.clusters, rows)
         x = np.sqrt(0.5) * (random.normal(size=design.clusters)[of] + random.normal(size=rows))
@@ -125,7 +126,7 @@ def uplifts(rows: int, word: str) -> World:
     def draw(random: Random) -> Evaluate:
         x, treated, outcome, columns = _drawn(design, rows, random)
         score, measures = design.score(x, random.normal(size=rows)), measures_of(design)
-        data = {"measures": measures, "curves": False, **columns}
+        data: dict[str, Any] = {"measures": measures, "curves": False, **columns}
         return partial(cal.uplift, treated, outcome, score, **data)
 
     return World("uplift", word, f"{rows} rows", partial(truth_of, word), draw, rows >= 400)
@@ -148,7 +149,7 @@ def uplift_pairs(rows: int, word: str, extra: float) -> World:
             name: design.score(x, noise * random.normal(size=rows))
             for name, noise in zip(("base", "new"), noises, strict=True)
         }
-        data = {"measures": measures, "curves": False, **columns}
+        data: dict[str, Any] = {"measures": measures, "curves": False, **columns}
         return partial(cal.uplift, treated, outcome, scores, **data)
 
     alike = "alike" if extra == 0 else "of which one has more noise"
