@@ -54,8 +54,8 @@ def test_propensities_are_weights_of_the_arms() -> None:
     weight = np.where(TREATED == 1, 1 / propensity, 1 / (1 - propensity))
     columns = TREATED, OUTCOME, SCORES["fine"]
     clusters = np.arange(N) // 3
-    options: dict[str, Any]
-    for options in ({}, {"cluster": clusters}):
+    each: tuple[dict[str, Any], ...] = ({}, {"cluster": clusters})
+    for options in each:
         by_propensity = cal.uplift(*columns, propensity=propensity, measures=MEASURES, **options)
         by_weight = cal.uplift(*columns, weight=weight, measures=MEASURES, **options)
         np.testing.assert_allclose(limits(by_propensity), limits(by_weight), rtol=1e-9)
