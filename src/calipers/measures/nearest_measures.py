@@ -15,7 +15,6 @@ _BY_JUDGE = ("mean-score", _JUDGED)
 _TEXT = ("mean-score", "texts are not compared here; give a score for each case to cal.scores")
 _SURVIVAL = "times that may be censored have no measure here"
 _GROUPS = "over groups: cal.fairness of an evaluation with slices="
-_UPLIFT = "a mean over ranks there, of rows in the order of the table where scores are tied"
 _THRESHOLD = "name the value, as in {}"
 _COSINE = "similarities are scores of pairs here, whatever their distance"
 
@@ -205,12 +204,9 @@ NEAREST_MEASURES: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "datacompy_score": _TEXT,
     },
     "causalml": {
-        "auuc_score": ("AUUC", f"over the average effect, or times the rows; {_UPLIFT}"),
-        "qini_score": ("Qini-area", f"times the treated rows; {_UPLIFT}"),
-        "get_cumlift": ("uplift", _UPLIFT),
+        "get_cumlift": ("uplift", "of each number of rows, with ties in the order of the table, there"),
     },
     "scikit-uplift": {
-        "weighted_average_uplift": ("uplift", "of bins, weighted by their treated rows, there"),
         "average_squared_deviation": ("uplift", "of bins of training and test data there"),
         "max_prof_uplift": ("uplift", "times values and costs there"),
     },
