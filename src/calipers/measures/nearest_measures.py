@@ -204,7 +204,7 @@ NEAREST_MEASURES: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "datacompy_score": _TEXT,
     },
     "causalml": {
-        "get_cumlift": ("uplift", "of each number of rows, with ties in the order of the table, there"),
+        "get_cumlift": ("uplift", "of each number of rows, with ties in their order, there"),
     },
     "scikit-uplift": {
         "average_squared_deviation": ("uplift", "of bins of training and test data there"),
