@@ -77,7 +77,9 @@ class UpliftSample(SortedRows):
     @property
     def _batch(self) -> UpliftRows:
         """All rows, also those whose weight is 0."""
-        weight = np.ones(len(self.truth)) if self.weight is None else self.weight
+        weight = self.weight
+        if weight is None or weight.all():
+            return self.statistic
         return UpliftRows(self.truth, self.predicted, weight, self.treatment)
 
     def _variance_estimator(self, rows: UpliftRows) -> JackknifeVariance:

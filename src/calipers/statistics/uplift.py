@@ -56,7 +56,7 @@ class UpliftRows(NumericRows):
             Statistic of the rows.
         """
         columns = outcome, predicted, np.ones(len(outcome)) if weight is None else weight, treatment
-        if weight is None:
+        if weight is None or weight.all():
             return cls(*columns)
         return cls(*(column[weight > 0] for column in columns))
 
@@ -145,6 +145,16 @@ class UpliftRows(NumericRows):
         ndarray of int, shape (m,)
             The indices.
         """
+        return (
+            self._row_index if predicted is self.predicted else self._index_from_highest(predicted)
+        )
+
+    @cached_property
+    def _row_index(self) -> FloatArray:
+        order = self.sorted_predictions
+        return np.asarray(len(order.values) - 1 - order.value_index)
+
+    def _index_from_highest(self, predicted: FloatArray) -> FloatArray:
         order = self.sorted_predictions
         return np.asarray(len(order.values) - 1 - order.value_indices(predicted))
 
@@ -171,12 +181,12 @@ class ArmSums:
         """Sums of all four kinds."""
         return self.treated, self.control, self.treated_outcome, self.control_outcome
 
-    @property
+    @cached_property
     def weight(self) -> FloatArray:
         """Sums of the weights of both arms."""
         return np.asarray(self.treated + self.control)
 
-    @property
+    @cached_property
     def means(self) -> tuple[FloatArray, FloatArray]:
         """Mean outcomes of both arms; 0 where an arm has no rows."""
         return (
@@ -213,7 +223,8 @@ class ArmSums:
         ArmSums
             Sums, whose last axis has one element.
         """
-        return ArmSums(*((column * factors).sum(axis=-1)[..., None] for column in self.columns))
+        sums = (np.einsum("...i,...i->...", column, factors) for column in self.columns)
+        return ArmSums(*(np.asarray(total)[..., None] for total in sums))
 
 
 def divide_or_zero(dividend: FloatArray, divisor: FloatArray) -> FloatArray:
