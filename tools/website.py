@@ -105,6 +105,12 @@ EXAMPLES = {
             _RETRIEVAL,
         ),
     ),
+    "uplift": (
+        "treatment = [1, 0, 1, 0, 1, 0, 1, 0, 1, 0]\n"
+        "outcome   = [1, 0, 1, 1, 0, 0, 1, 1, 0, 1]\n"
+        "score     = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0]",
+        "cal.uplift(treatment, outcome, score, measures={name!r}, interval='none')",
+    ),
     "counts": (
         "truth     = [1, 0, 1, 1, 0, 1, 0, 0]\npredicted = [1, 0, 1, 0, 0, 1, 1, 0]",
         "cal.classification(truth, predicted, measures={name!r}, interval='none')",

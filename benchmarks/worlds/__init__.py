@@ -42,6 +42,7 @@ from worlds import (
     slices,
     survival,
     topics,
+    uplift,
 )
 from worlds.world import Trial, World
 
@@ -57,6 +58,7 @@ KINDS = (
     series,
     judged,
     judged_rows,
+    uplift,
     costs,
     learning,
     serial,

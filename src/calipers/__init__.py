@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from calipers.evaluate.splits import compare_splits
     from calipers.evaluate.survival import survival
     from calipers.evaluate.threshold_tables import threshold_table
+    from calipers.evaluate.uplift import uplift
     from calipers.evaluation.compare import compare
     from calipers.evaluation.stored_predictions import keep_predictions
     from calipers.learning.bias_variance import bias_variance
@@ -114,6 +115,7 @@ _HOMES = {
     "evaluate.retrieval": "retrieval",
     "evaluate.splits": "compare_splits",
     "evaluate.survival": "survival",
+    "evaluate.uplift": "uplift",
     "evaluate.external_values": "from_values",
     "learning.split_checks": "check_split",
     "learning.split": "split",
@@ -185,6 +187,7 @@ __all__ = [
     "system_rank_correlation",
     "threshold_table",
     "topic_curves",
+    "uplift",
     "validation_curve",
 ]
 

@@ -36,6 +36,7 @@ LINES = {
     "regression": ("regression IN1 --truth y --predicted p", STREAMED),
     "merge": ("merge IN1 IN2", STREAMED),
     "clustering": ("clustering IN1 --labels p --truth y", WRITTEN),
+    "uplift": ("uplift IN1 --treatment t --outcome y --score s", WRITTEN),
     "agreement": ("agreement IN1 --raters p,q", STREAMED),
     "scores": ("scores IN1 --score p", STREAMED),
     "ranking": ("ranking IN1 --group q --truth y --score s", WRITTEN),
@@ -57,6 +58,10 @@ LINES = {
     "compare multilabel": ("compare multilabel IN1 --truth y --predicted p", ("-o", "--report")),
     "compare regression": ("compare regression IN1 --truth y --predicted p", ("-o", "--report")),
     "compare clustering": ("compare clustering IN1 --labels p --truth y", ("-o", "--report")),
+    "compare uplift": (
+        "compare uplift IN1 --treatment t --outcome y --score s",
+        ("-o", "--report"),
+    ),
     "compare scores": ("compare scores IN1 --score p --score q", ("-o", "--report")),
     "compare agreement": ("compare agreement IN1 --raters p,q", ("-o", "--report")),
     "compare ranking": ("compare ranking IN1 --group q --truth y --score s", ("-o", "--report")),
@@ -69,6 +74,10 @@ LINES = {
     "plan multilabel": ("plan multilabel IN1 --truth y --predicted p -m F1", ("-o",)),
     "plan clustering": (
         "plan clustering IN1 --labels p --truth y -m ARI --half-width 0.1",
+        ("-o",),
+    ),
+    "plan uplift": (
+        "plan uplift IN1 --treatment t --outcome y --score s -m AUUC --half-width 0.1",
         ("-o",),
     ),
     "plan scores": ("plan scores IN1 --score p --half-width 0.1", ("-o",)),

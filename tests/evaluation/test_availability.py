@@ -64,6 +64,7 @@ COLUMNS: dict[str, Any] = {
     "number": NUMBER,
     "group": GROUP,
     "grade": np.where(GROUP == 3, 0, TRUTH),  # a group without a relevant row
+    "treated": np.arange(ROWS) // 40 % 2,
     "kind": np.arange(ROWS) % 3,
     "duration": np.exp(-NUMBER).round(2),
     "died": np.arange(ROWS) % 4 < 3,
@@ -130,6 +131,12 @@ ASKED: dict[str, dict[str, Any]] = {
         "event": "died",
         "risk": {name: f"n{name}" for name in SYSTEMS},
         "measures": ["C-index", "Uno-C"],
+    },
+    "uplift": {
+        "treatment": "treated",
+        "outcome": "truth",
+        "score": {name: f"p{name}" for name in SYSTEMS},
+        "measures": ["AUUC", "Qini-area"],
     },
     "retrieval": {"measures": ["AP", "P@1"]},
 }
@@ -430,6 +437,11 @@ def memory(task: str, engine: str, base: Any) -> None:
         with pytest.raises(cal.InputError, match="sample= takes all rows in memory"):
             run(task, engine, **how, memory=1)
         assert run(task, engine, **how, memory="1GB").estimates
+        return
+    if task == "uplift":  # which takes all rows whatever reads them
+        with pytest.raises(cal.InputError, match="uplift take all rows in memory"):
+            run(task, engine, data=FILE[0], memory=1)
+        assert run(task, engine, data=FILE[0], memory="1GB").estimates
         return
     small, large = (run(task, engine, data=FILE[0], memory=of) for of in (1, "1GB"))
     assert any("read in batches" in note for note in small.notes)

@@ -43,6 +43,7 @@ from calipers.statistics import (
     ScoreTable,
     Statistic,
     SurvivalRows,
+    UpliftRows,
 )
 
 Row = tuple[Any, ...]
@@ -219,6 +220,11 @@ def _survival(definition: Definition, rows: Sequence[Row]) -> SurvivalRows:
 def _all_events(rows: list[Row]) -> list[Row]:
     """What happens after censoring nobody can have predicted."""
     return [(row[0], True, *row[2:]) for row in rows]
+
+
+def _uplift(_: Definition, rows: Sequence[Row]) -> UpliftRows:
+    outcome, score, treatment = (np.array([row[i] for row in rows], float) for i in range(3))
+    return UpliftRows.from_experiment(outcome, score, treatment, _weights(rows))
 
 
 def _distributions(definition: Definition, rows: Sequence[Row]) -> Moments:
@@ -481,6 +487,11 @@ KINDS = {
                  lambda row: (float(row[0]), float(min(row[:2])), row[2])
              ),
              _sampled_losses, lambda rows, _: [(row[0], row[0], row[2]) for row in rows]),
+        Kind("uplift", UpliftRows,
+             st.tuples(st.integers(0, 1).map(float), st.integers(0, 5).map(float),
+                       st.integers(0, 1), WEIGHTS),
+             _uplift, lambda rows, _: list(rows),
+             also=st.tuples(st.integers(-3, 3).map(float), SCORES, st.integers(0, 1), WEIGHTS)),
         Kind("partitions", ContingencyTable, st.tuples(st.integers(0, 2), st.integers(0, 3)),
              _contingency, _same, weighted=False),
         Kind("silhouettes", Moments,
@@ -645,6 +656,7 @@ VALUES: dict[str, Callable[[Random], Any]] = {
     "user_model": _one_of(*USER_MODELS),
     "gamma": _between(0.0, 1.0, 0.0, 1.0),
     "effort": _between(0.0, 1.0, 0.0, 1.0),
+    "strategy": _one_of("overall", "by-group"),
     "stopping": _one_of("uniform", "graded-uniform", "rank-biased"),
     "stops": _one_of(None, ((1, 2.5), (2, 0.5)), ((3, 10),)),
     "costs": _costs,

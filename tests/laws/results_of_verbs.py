@@ -98,6 +98,7 @@ MADE: dict[str, Callable[[], Any]] = {
         slices=SITE,
         **FEW,
     ),
+    "uplift": lambda: cal.uplift(np.arange(ROWS) % 2, TRUTH, SCORES, slices=SITE, **FEW),
     "clusters": lambda: cal.clustering(None, {"a": CLASSES, "b": CLASSES // 2}, CLASSES, **FEW),
     "topics": _retrieved,
     "graded rows": lambda: cal.ranking(

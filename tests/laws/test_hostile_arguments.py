@@ -179,6 +179,16 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             **QUICK,
         },
     ),
+    "uplift": (
+        cal.uplift,
+        {
+            "treatment": [0, 1] * (len(TRUTH) // 2),
+            "outcome": SCORE,
+            "score": {"x": OTHER, "y": SCORE},
+            "propensity": [0.4, 0.6] * (len(TRUTH) // 2),
+            **QUICK,
+        },
+    ),
     "clustering": (
         cal.clustering,
         {

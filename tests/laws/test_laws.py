@@ -161,6 +161,7 @@ def edges(definition: Definition) -> list[Measure]:
         "tp": [1.0],
         "weights": [None, "linear", "quadratic"],
         "gamma": [0.0, 0.5, 1.0],
+        "strategy": ["overall", "by-group"],
         "stopping": ["uniform", "graded-uniform", "rank-biased"],
         "stops": [None, ((1, 3), (2, 1))],
         "user_model": list(USER_MODELS),

@@ -124,6 +124,11 @@ def evaluation(task: str, rows: int, interval: str, weighted: bool) -> cal.Evalu
         }
         points = np.eye(3)[of_row] + generator.normal(0, 0.3, (rows, 3))
         return cal.clustering(points, found, of_row, **options)
+    if task == "uplift":
+        treated, effect = generator.random(rows) < 0.5, generator.normal(size=rows)
+        outcome = (generator.random(rows) < 0.3 + 0.4 * treated * (effect > 0)).astype(int)
+        score = {name: effect + generator.normal(0, noise, rows) for name, noise in systems(2, 1)}
+        return cal.uplift(treated, outcome, score, **options)
     if task == "repeated scores":
         ease = np.repeat(generator.normal(size=rows), 6)
         columns = {

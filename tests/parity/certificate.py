@@ -74,6 +74,7 @@ PEERS: Mapping[str, Peer] = {
         Peer("irrCAC", source=RECORDED),
         Peer("netcal", source=RECORDED),
         Peer("torchmetrics", source=RECORDED),
+        Peer("scikit-uplift", source=RECORDED),
         Peer("MLstatkit", "MLstatkit"),
         Peer("pycm", "pycm"),
         Peer("scikit-survival", source=RECORDED),
@@ -123,6 +124,8 @@ DIFFERENCES: Mapping[str, str] = {
     "probability. The peer takes G at its time.",
     "bins closed on the left": "Probabilities on the edges of bins: those of the peer are closed on the "
     "left, ours on the right.",
+    "whole rows": "The proportion is not one of whole rows: the last one counts in part here. The peer "
+    "leaves it out.",
     "absent label": "A label that no row has is left out of the mean. The peer counts it with 0.",
     "rows without an order": "Rows that have no label, or all of them, have no labels to order: they are "
     "left out of the mean. The peer counts them as perfect.",

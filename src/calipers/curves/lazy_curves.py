@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from calipers.curves.clusters import Projection
     from calipers.measures import Measure
     from calipers.systems.clustering import Clustering
-    from calipers.systems.quantiles import QuantileOutput
     from calipers.systems.regression import RegressionOutput
 
 
@@ -150,12 +149,21 @@ def _set_output(make: Callable[[], Curve], output: str) -> Curve:
 class QuantileCurves(LazyCurves):
     """Curves of systems that predict quantiles, each computed on first access."""
 
-    systems: Sequence[QuantileOutput]
+    systems: Sequence[Any]
+
+    source: ClassVar[str] = "quantiles"
 
     @cached_property
     def planned_curves(self) -> list[LazyCurve]:
         """Planned curves."""
-        return plan_curves("quantiles", self.systems)
+        return plan_curves(self.source, self.systems)
+
+
+@dataclass(frozen=True, eq=False)
+class UpliftCurves(QuantileCurves):
+    """Curves of systems that predict uplift, each computed on first access."""
+
+    source: ClassVar[str] = "uplift"
 
 
 @dataclass(frozen=True, eq=False)

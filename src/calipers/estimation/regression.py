@@ -54,6 +54,7 @@ _KIND_BY_INTERVAL = {
     "median": "median",
     "quantile": "quantile",
     "pairs": "proportion of pairs",
+    "uplift": "uplift",
 }
 _TRANSFORM_BY_INTERVAL = {
     "fit": "rest",

@@ -17,6 +17,7 @@ from calipers.estimation import (
     skill,
     survival,
     top_k,
+    uplift,
 )
 from calipers.estimation.counts import ClassCounts
 from calipers.estimation.losses import estimate_from_moments
@@ -35,6 +36,7 @@ from calipers.statistics import (
     Ratings,
     ScoreTable,
     SurvivalRows,
+    UpliftRows,
 )
 from calipers.statistics.logits import LogitSummary
 
@@ -88,6 +90,8 @@ def estimate_from_statistic(
         return calibration.estimate_from_sums(measure, statistic, settings, n_rows)
     if isinstance(statistic, Moments):
         return estimate_from_moments(measure, statistic, settings, n_rows)
+    if isinstance(statistic, UpliftRows):
+        return uplift.estimate_from_statistic(measure, statistic, settings, n_rows)
     if isinstance(statistic, NumericMoments | NumericRows):
         return regression.estimate_from_statistic(measure, statistic, settings, n_rows)
     if isinstance(statistic, SurvivalRows):

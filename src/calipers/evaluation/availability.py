@@ -117,6 +117,12 @@ TASK_REASONS: Mapping[tuple[str, str], str] = {
     ),
     ("scores", "curves"): "scores are compared with no truth, so there is nothing to draw",
     ("agreement", "curves"): "agreement is one number, without a threshold to draw it over",
+    ("uplift", "undefined"): _NO_COUNTS_REASON,
+    ("uplift", "conventions"): _NO_TOOL_REASON,
+    **dict.fromkeys(
+        (("uplift", "human"), ("uplift", "human_weight")),
+        "outcomes of an experiment are observed, and not judged",
+    ),
     **{(JUDGE.name, option): reason for option, reason in _JUDGE_REASONS.items()},
 }
 

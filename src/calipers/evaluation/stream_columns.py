@@ -86,8 +86,8 @@ class MemoryLimit:
             )
             if size > self.max_bytes / 2:
                 raise InputError(
-                    f"measures of ranks and medians take all rows in memory, {size / 2**30:,.1f} "
-                    "GiB so far; leave them out, or allow more with memory="
+                    "measures of ranks, medians and uplift take all rows in memory, "
+                    f"{size / 2**30:,.1f} GiB so far; leave them out, or allow more with memory="
                 )
         return statistic
 

@@ -1828,6 +1828,59 @@ JUDGE = Task(
     categories=("score", "case", "human", "first", "judge_system"),
 )
 
+UPLIFT = Task(
+    "uplift",
+    verb="calipers.evaluate.uplift:uplift",
+    unit="rows",
+    summary="Evaluate predicted effects of a treatment on the rows of an experiment.",
+    help=f"""Evaluate predicted effects of a treatment (uplift) {_TABLE_HELP}.
+
+    The rows are those of a randomized experiment: the outcome of each is known with the treatment
+    or without it. Each column of scores is a system, by which rows are targeted, the highest first.
+
+    \b
+    Examples:
+      calipers uplift campaign.csv --treatment mailed --outcome bought --score forest \\
+        --score twins
+      calipers uplift trial.parquet --treatment drug --outcome days --score cate \\
+        -m AUUC -m uplift@0.1 --propensity assigned --cluster hospital --slice sex
+    """,
+    columns=(
+        Column(
+            "treatment",
+            "Column of the treatment: 1 for treated rows, 0 for the control group.",
+            required=True,
+            description="1 for treated rows, 0 for rows of the control group.",
+        ),
+        Column(
+            "outcome",
+            "Column of the outcomes: 0 or 1, or other numbers, higher for a better outcome.",
+            required=True,
+            description="Outcome of each row: 0 or 1, or another number, higher for a better "
+            "outcome.",
+        ),
+        Column(
+            "score",
+            "Column of the predicted uplift of a system; repeatable.",
+            per_system=True,
+            description="Predicted uplift of each row, or another score by which rows are "
+            "targeted, the highest first; for several systems a dict from their names to columns.",
+            type="array-like of shape (n,), or dict of such",
+        ),
+        Column(
+            "propensity",
+            "Column of the probability of treatment of each row, if it was not the same for all.",
+            description="Probability with which each row was treated, if it was not the same for "
+            "all. Rows then have weights of 1 over the probability of the arm that they are in.",
+        ),
+        *SHARED_COLUMNS.values(),
+    ),
+    options=(*_ROW_OPTIONS, "memory"),
+    engines=_ROW_ENGINES,
+    positional=("treatment", "outcome", "score"),
+    required=("treatment", "outcome", "score"),
+)
+
 #: All of them, in the order in which they are listed.
 TASKS: Mapping[str, Task] = {
     task.name: task
@@ -1841,5 +1894,6 @@ TASKS: Mapping[str, Task] = {
         SURVIVAL,
         AGREEMENT,
         SCORES,
+        UPLIFT,
     )
 }

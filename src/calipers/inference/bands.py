@@ -1,4 +1,4 @@
-"""Confidence bands of curves: pointwise by the bootstrap, simultaneous by Kolmogorov bounds."""
+"""Confidence bands of curves: by the bootstrap, by Kolmogorov bounds, or of normal estimates."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from calipers.inference.intervals import MAX_UNDEFINED_PROPORTION
+from calipers.inference.intervals import MAX_UNDEFINED_PROPORTION, normal_quantile, t_quantile
+from calipers.inference.method_limits import N_DRAWN_MAXIMA
 from calipers.lazy_dataclasses import dataclass
 from calipers.statistics.base import FloatArray
 
@@ -281,3 +282,23 @@ def _local_range(x: FloatArray, y: FloatArray, grid: FloatArray, distance: float
     low = np.where(before < 0, 0.0, y[np.maximum(before, 0)])
     high = np.where(after == len(y), 1.0, y[np.minimum(after, len(y) - 1)])
     return low, high
+
+
+def normal_bands(
+    values: FloatArray, covariances: FloatArray, df: float, level: float, seed: int
+) -> tuple[BandLimits, BandLimits]:
+    """Return pointwise and simultaneous limits of jointly normal estimates, with Student's t.
+
+    The simultaneous ones are those by the largest deviation in standard errors of all estimates,
+    which is drawn from the normal distribution with these ``covariances``, of shape (G, G).
+    """
+    se = np.sqrt(np.diagonal(covariances))
+    size = np.where(se > 0, se, 1.0)
+    eigenvalues, vectors = np.linalg.eigh(covariances / np.outer(size, size))
+    random = np.random.Generator(np.random.Philox(seed))
+    draws = random.normal(size=(N_DRAWN_MAXIMA, len(values)))
+    deviations = draws @ (vectors * np.sqrt(np.maximum(eigenvalues, 0.0))).T
+    largest = float(np.quantile(np.abs(deviations).max(axis=1), level))
+    half_width = t_quantile(level, df) * se
+    joint = half_width * max(largest / normal_quantile(level), 1.0)
+    return (values - half_width, values + half_width), (values - joint, values + joint)

@@ -453,6 +453,12 @@ INTERVAL_RULES: Mapping[str, tuple[MethodRule, ...]] = {
     # points that had nothing to do with each other held it 70 to 80 times; Calinski-Harabasz 94 to
     # 97, Davies-Bouldin 91 to 97, WCSS 93 to 95, of points with heavy tails 88 to 93.
     "measure of distances": (MethodRule("Student t", caution=_caution_heavy_tail),),
+    "uplift": (
+        MethodRule("two arms", caution=_caution_heavy_tail, tries=True),
+        MethodRule("delta", caution=_caution_heavy_tail, tries=True),
+        MethodRule("percentile", tries=True),
+        MethodRule("delta"),
+    ),
     # Half an item at both ends of the range (with one at its own end each limit is no shorter)
     # held alpha 93 to 98 times of 100 (±1.1; nominal and ordinal, 50 and 100 items, two to five
     # raters, a tenth of the ratings missing; by chance, fair, good and near-perfect), of 20 items

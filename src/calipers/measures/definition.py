@@ -188,7 +188,8 @@ class Definition:
         Whether the value depends on the order of the classes, or of the categories of raters.
     moves : callable, optional
         Influence of rows on a formula over rows of numbers whose ``interval`` is ``"pairs"`` or
-        ``"correlation"``: the derivative by the weight of a row, times the total weight.
+        ``"correlation"``: the derivative by the weight of a row, times the total weight. For
+        ``"uplift"``: the value without each of the rows.
     counts_true_negatives : bool, default=False
         Whether a label of a multilabel row that is neither true nor predicted counts as correct.
     area_fraction : callable, optional

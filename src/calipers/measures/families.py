@@ -24,7 +24,7 @@ class Family:
         ``"numbers"``, ``"quantiles"``, ``"ensembles"`` or ``"rankings"``, ``"sets"`` of labels, the
         ``"ranks"`` of the true classes, ``"partitions"`` of points, ``"ratings"`` of items,
         ``"case scores"``, ``"samples"`` or ``"reference scores"`` of cases without a truth,
-        ``"costs"``, ``"risks"`` or ``"survival probabilities"``, or a word of a new task.
+        ``"uplift"``, ``"costs"``, ``"risks"`` or ``"survival probabilities"``, or a word of a new task.
     home : str, optional
         Module that registers the measures, imported when one of them is requested. By default they
         are registered elsewhere.
@@ -121,6 +121,7 @@ FAMILIES: dict[str, Family] = {
         _make_family("sampled-scores", "samples", "case_scores"),
         _make_family("reference-scores", "reference scores", "case_scores"),
         _make_family("controlled-scores", "reference lengths", "case_scores"),
+        _make_family("uplift", "uplift", "uplift"),
         _make_family("costs", "costs", "costs", label_kind="cost"),
         _make_family("cost-quantiles", "costs", "costs", label_kind="cost"),
     )
@@ -145,6 +146,7 @@ TASKS: dict[str, tuple[str, ...]] = {
         "reference-scores",
         "controlled-scores",
     ),
+    "uplift": ("uplift",),
     "costs": ("costs", "cost-quantiles"),
 }
 

@@ -448,6 +448,13 @@ NEAREST_MEASURES: Mapping[str, Mapping[str, _Answer]] = {
         "AGM": ("G-mean", "its mean with the specificity, weighted by the negative class, there"),
         "AGF": ("G-mean", "the geometric mean of F2 of a class and F0.5 of the rest there"),
     },
+    "causalml": {
+        "get_cumlift": ("uplift", "of each number of rows, with ties in their order, there"),
+    },
+    "scikit-uplift": {
+        "average_squared_deviation": ("uplift", "of bins of training and test data there"),
+        "max_prof_uplift": ("uplift", "times values and costs there"),
+    },
     "fairlearn": {
         "demographic_parity_difference": ("detection-prevalence", _GROUPS),
         "demographic_parity_ratio": ("detection-prevalence", _GROUPS),

@@ -194,6 +194,7 @@ PARAMETERS: dict[str, ParameterDomain] = {
     "sensitivity_share": ParameterDomain(low=0, high=1),
     "slope": ParameterDomain(choices=("one", "fitted")),
     "stopping": ParameterDomain(choices=("uniform", "graded-uniform", "rank-biased")),
+    "strategy": ParameterDomain(choices=("overall", "by-group")),
     "stops": ParameterDomain(low=0, open=True, holds="stops"),
     "smoothing": ParameterDomain(low=1),
     "rule": ParameterDomain(choices=("least", "nearest", "nine-tenths")),

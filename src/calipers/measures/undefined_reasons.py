@@ -106,6 +106,10 @@ REASONS = {
     "cannot be told from that of the systems",
     "too_few_samples": "no case has k or more samples",
     "neither_pass_nor_fail": "a score is neither 0 nor 1, and no score to pass is stated",
+    "one_arm": "all rows were treated, or none was",
+    "one_arm_targeted": "all targeted rows were treated, or none was",
+    "no_targeting_gain": "no order of the rows gains more than targeting at random",
+    "outcome_not_binary": "an outcome is neither 0 nor 1",
     "nothing_to_test": "all probabilities are 0, 1/2 or 1, which carry no information for the test",
 }
 

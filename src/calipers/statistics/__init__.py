@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from calipers.statistics.statistic_vectors import StatisticVector
     from calipers.statistics.survival import SurvivalRows
     from calipers.statistics.unit_values import UnitSums
+    from calipers.statistics.uplift import UpliftRows
 
 _HOMES = {
     "base": "FloatArray, GEOMETRIC_FLOOR, IntArray, Statistic, leave_one_out_sums, effective_size, "
@@ -78,6 +79,7 @@ _HOMES = {
     "survival": "SurvivalRows",
     "scores": "ScoreOrder, SubsetScores, ScoreTable",
     "unit_values": "UnitSums",
+    "uplift": "UpliftRows",
 }
 
 __all__ = [
@@ -127,6 +129,7 @@ __all__ = [
     "SurvivalRows",
     "UnitDifferences",
     "UnitSums",
+    "UpliftRows",
     "confusion_matrix",
     "count_signs",
     "effective_size",

@@ -35,8 +35,8 @@ _N_TABLE_POINTS = 11
 _POINTS_ONLY = "Predicted labels in the ROC plane"
 
 #: Sources of curves: scores of two classes, or of one of several against all others; probabilities;
-#: predicted numbers or quantiles; rankings of topics; the points of clusterings.
-SOURCES = ("scores", "probabilities", "numbers", "quantiles", "rankings", "clusters")
+#: predicted numbers, quantiles or uplift; rankings of topics; the points of clusterings.
+SOURCES = ("scores", "probabilities", "numbers", "quantiles", "uplift", "rankings", "clusters")
 
 
 def _single_facet(_: Any) -> Sequence[Mapping[str, Any]]:
