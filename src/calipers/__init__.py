@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from calipers.evaluate.regression import regression
     from calipers.evaluate.requirements import check_requirements
     from calipers.evaluate.retrieval import retrieval
+    from calipers.evaluate.review import review
     from calipers.evaluate.splits import compare_splits
     from calipers.evaluate.threshold_tables import threshold_table
     from calipers.evaluation.compare import compare
@@ -111,6 +112,7 @@ _HOMES = {
     "evaluate.ranking": "ranking",
     "evaluate.regression": "regression",
     "evaluate.retrieval": "retrieval",
+    "evaluate.review": "review",
     "evaluate.splits": "compare_splits",
     "evaluate.external_values": "from_values",
     "learning.split_checks": "check_split",
@@ -174,6 +176,7 @@ __all__ = [
     "rbo",
     "regression",
     "retrieval",
+    "review",
     "rule_in_rule_out",
     "save_state",
     "scores",

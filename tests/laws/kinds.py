@@ -599,6 +599,7 @@ VALUES: dict[str, Callable[[Random], Any]] = {
     "tail": _one_of("always", "with-unjudged"),
     "T": _between(0.5, 5.0),
     "k": _one_of(1, 2, 3, 4),
+    "group": _one_of("a", "g1"),
     "target": _one_of("relevant", "judged", "uniform"),
     "tied": _one_of("share", "optimistic", "pessimistic"),
     "tp": _one_of(1.0, 2.5),

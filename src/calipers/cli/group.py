@@ -24,6 +24,7 @@ COMMANDS = {
     "monitor": "Evaluate requests as they arrive, valid at every look.",
     "interleaving": "Compare two rankers by clicks on interleaved results.",
     "precision-recall": "Evaluate a precision-recall curve from its points.",
+    "review": "Estimate the recall of a technology-assisted review from a sample.",
     "show": "Display a saved result (JSON or HTML report) in any output format.",
     "diff": "Report the changes between two saved evaluations.",
     "plan": "Compute the required sample size, or the power of a given one.",
