@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from calipers.evaluate.operating_points import operating_point, rule_in_rule_out
     from calipers.evaluate.overlap import overlap, rbo
     from calipers.evaluate.pairs import pairs
+    from calipers.evaluate.passages import passages
     from calipers.evaluate.plan import plan
     from calipers.evaluate.plan_labels import plan_labels
     from calipers.evaluate.precision_recall import precision_recall
@@ -106,6 +107,7 @@ _HOMES = {
     "evaluate.operating_points": "operating_point, rule_in_rule_out",
     "evaluate.overlap": "overlap, rbo",
     "evaluate.pairs": "pairs",
+    "evaluate.passages": "passages",
     "evaluate.plan": "plan",
     "evaluate.plan_labels": "plan_labels",
     "evaluate.precision_recall": "precision_recall",
@@ -168,6 +170,7 @@ __all__ = [
     "operating_point",
     "overlap",
     "pairs",
+    "passages",
     "plan",
     "plan_labels",
     "precision_recall",

@@ -251,6 +251,16 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         cal.precision_recall,
         {"precision": {"x": [1.0, 0.5]}, "recall": {"x": [0.5, 1.0]}, "measures": ["PR-AUC"]},
     ),
+    "passages": (
+        cal.passages,
+        {
+            "judgments": ["1 Q0 a 5 9 0 0:5", "2 Q0 a 2 9 1 1:2"],
+            "runs": {"r": ["1 Q0 a 1 1 r 0 3"], "s": ["2 Q0 a 1 1 s 1 4"]},
+            "baseline": "r",
+            "cutoffs": [2],
+            **QUICK,
+        },
+    ),
     "review": (
         cal.review,
         {

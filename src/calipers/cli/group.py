@@ -19,6 +19,7 @@ COMMANDS = {
     "check": "Run the evaluations of calipers.toml and check their requirements.",
     "merge": "Merge saved states (of days or shards) into one evaluation.",
     "overlap": "Measure the overlap of runs (RBO, overlap@k) without judgments.",
+    "passages": "Evaluate runs of passages by highlighted text, as at INEX.",
     "judge": JUDGE.summary,
     "pairs": "Rate systems from pairwise battles (Elo, ranks, expected scores).",
     "monitor": "Evaluate requests as they arrive, valid at every look.",
