@@ -17,8 +17,6 @@ import numpy as np
 from calipers.data.byte_sources import ByteSource
 from calipers.data.errors import InputError, format_value
 from calipers.lazy_dataclasses import dataclass
-from calipers.statistics.passages import RetrievedPassages
-from calipers.statistics.rankings import segment_offsets
 
 #: Fields of a line of a run, and those of judgments before the passages.
 _RUN_FIELDS = "topic Q0 article rank score tag offset length"
@@ -49,12 +47,12 @@ def read_judgments(source: Any) -> HighlightedText:
     for location, fields in _rows(source, "judgments"):
         if len(fields) < 5:
             raise _wrong_fields(location, fields, _JUDGMENT_FIELDS)
-        topic, _, article, characters, _, *rest = fields
+        topic, _, article, characters, _, *details = fields
         highlighted: list[tuple[int, int]] = []
-        for text in rest[1:]:
+        for text in details[1:]:
             offset, _, length = text.partition(":")
             begin = _number(location, "offset", offset)
-            highlighted.append((begin, begin + _number(location, "length", length, least=1)))
+            highlighted.append((begin, begin + _number(location, "length", length, min_value=1)))
         of_topic = passages.setdefault(topic, {})
         if article in of_topic:
             raise InputError(f"{location}: article {article!r} of topic {topic!r} is judged twice")
@@ -66,22 +64,22 @@ def read_judgments(source: Any) -> HighlightedText:
                 "passages"
             )
         n_characters[topic] = n_characters.get(topic, 0) + total
-        if rest and merged and not rest[0].startswith("-"):
-            entries.setdefault(topic, {})[article] = _number(location, "entry", rest[0])
+        if details and merged and not details[0].startswith("-"):
+            entries.setdefault(topic, {})[article] = _number(location, "entry", details[0])
     if not passages:
         raise InputError("judgments: there are no judgments")
     return HighlightedText(passages, entries, n_characters)
 
 
-def read_run(name: str, source: Any, judgments: HighlightedText) -> RetrievedPassages:
-    """Read a run of passages, and count their highlighted characters."""
+def read_run(name: str, source: Any, judgments: HighlightedText) -> dict[str, Any]:
+    """Read a run of passages, and return the fields of ``RetrievedPassages``."""
     rows: dict[str, list[tuple[int, str, int, int, str]]] = {t: [] for t in judgments.passages}
     for location, fields in _rows(source, name):
         if len(fields) != 8:
             raise _wrong_fields(location, fields, _RUN_FIELDS)
         topic, _, article, rank, _, _, offset, length = fields
         begin = _number(location, "offset", offset)
-        end = begin + _number(location, "length", length, least=1)
+        end = begin + _number(location, "length", length, min_value=1)
         row = (_number(location, "rank", rank), article, begin, end, location)
         if topic in rows:
             rows[topic].append(row)
@@ -90,21 +88,20 @@ def read_run(name: str, source: Any, judgments: HighlightedText) -> RetrievedPas
     passages, articles = zip(*columns, strict=True)
     length, overlap = np.concatenate(passages, axis=1)
     retrieved, highlighted, hit, distance = np.concatenate(articles, axis=1)
-    return RetrievedPassages(
-        topics=topics,
-        n_characters=np.array([judgments.n_characters[t] for t in topics], np.float64),
-        n_articles=np.array(
-            [sum(map(bool, judgments.passages[t].values())) for t in topics], np.float64
-        ),
-        passages=segment_offsets([x.shape[1] for x in passages]),
-        length=length,
-        overlap=overlap,
-        articles=segment_offsets([x.shape[1] for x in articles]),
-        retrieved=retrieved,
-        highlighted=highlighted,
-        hit=hit,
-        distance=distance,
-    )
+    n_articles = [sum(map(bool, judgments.passages[t].values())) for t in topics]
+    return {
+        "topics": topics,
+        "n_characters": np.array([judgments.n_characters[t] for t in topics], np.float64),
+        "n_articles": np.array(n_articles, np.float64),
+        "passages": np.cumsum([0, *(x.shape[1] for x in passages)]),
+        "length": length,
+        "overlap": overlap,
+        "articles": np.cumsum([0, *(x.shape[1] for x in articles)]),
+        "retrieved": retrieved,
+        "highlighted": highlighted,
+        "hit": hit,
+        "distance": distance,
+    }
 
 
 def _topic_columns(
@@ -173,10 +170,10 @@ def _merge(passages: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     return merged
 
 
-def _number(location: str, field: str, text: str, least: int = 0) -> int:
-    if not (text.isascii() and text.isdigit() and least <= int(text) < _MAX_OFFSET):
+def _number(location: str, field: str, text: str, min_value: int = 0) -> int:
+    if not (text.isascii() and text.isdigit() and min_value <= int(text) < _MAX_OFFSET):
         raise InputError(
-            f"{location}: {field} is {text!r}, expected a whole number from {least} on"
+            f"{location}: {field} is {text!r}, expected a whole number from {min_value} on"
         )
     return int(text)
 

@@ -103,8 +103,11 @@ def passages(
         if not 0 < value < math.inf:
             raise InputError(f"{name} is {value:g}, expected a positive number")
     text = read_judgments(judgments)
-    named = dict(runs) if isinstance(runs, Mapping) else named_runs(runs)
-    statistics = {str(name): read_run(str(name), run, text) for name, run in named.items()}
+    run_sources = dict(runs) if isinstance(runs, Mapping) else named_runs(runs)
+    statistics = {
+        str(name): RetrievedPassages(**read_run(str(name), run, text))
+        for name, run in run_sources.items()
+    }
     if not statistics:
         raise InputError("runs: an empty dict, expected at least one run")
     if baseline is not None and baseline not in statistics:
@@ -121,7 +124,7 @@ def passages(
         settings,
         zero=False,
     )
-    files = [x for x in (judgments, *named.values()) if isinstance(x, str | os.PathLike)]
+    files = [x for x in (judgments, *run_sources.values()) if isinstance(x, str | os.PathLike)]
     return source.to_evaluation(
         TASK,
         {"order": "rank", "beta": beta, "L": L},

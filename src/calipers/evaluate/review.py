@@ -287,7 +287,7 @@ class _ReviewedBatches:
         return _Stop(rule, self._first_batch(budget=rule == "budget"))
 
     def _sample_stop(self, rule: str, n_required: int | None) -> _Stop:
-        """Return where so many relevant documents of the sample are reviewed."""
+        """Return where this number of relevant documents of the sample is reviewed."""
         if n_required is None:
             return _Stop(rule, None, "too_few_relevant_in_sample")
         if self.hits[-1] < n_required:

@@ -324,7 +324,7 @@ def hypergeometric_limits(hits: int, n: int, population: int, level: float) -> t
 
 
 def _min_population_hits(hits: int, n: int, population: int, level: float) -> int:
-    """Return the smallest number of hits in the population with which so many are likely enough."""
+    """Return the lower confidence limit of the number of hits in the population."""
     from scipy.special import gammaln
 
     def log_choose(total: FloatArray | float, chosen: FloatArray | float) -> FloatArray:

@@ -104,8 +104,9 @@ def group_attention(
     The attention at a rank is that of AWRF, or γ^(rank − 1) if γ, the ``patience``, is given: the
     exposure of rank-biased precision. It ranges from 0 to 1, and is 0 in topics without the group.
     """
-    shares = _distribution(g, _group_attention(g, cutoff, patience))
-    return g.sum_by_topic(np.where(_group_mask(g, group) | np.isnan(shares), shares, 0.0))
+    proportions = _distribution(g, _group_attention(g, cutoff, patience))
+    counted_mask = _group_mask(g, group) | np.isnan(proportions)
+    return g.sum_by_topic(np.where(counted_mask, proportions, 0.0))
 
 
 @fairness_measure(
@@ -132,7 +133,7 @@ def attention_ratio(
     target: str = "relevant",
     patience: float | None = None,
 ) -> FloatArray:
-    """Ratio of the attention that a group gets, as group-attention, to its share of the target.
+    """Ratio of group-attention to the proportion of the group in the target.
 
     The target is that of AWRF. It is 1 where attention is as it should be, more where the group is
     favored, 0 or more, and undefined in topics whose target does not have the group.
