@@ -98,6 +98,11 @@ OF_ASSESSORS = (
 #: Of complete rankings.
 OF_REVIEWS = ("WSS@0.8", "WSS(collection_size=40)@0.5", "last-rel")
 OF_INTENTS = ("D-nDCG@10", "D#-nDCG@10", "RBU")
+OF_NAVIGATION = ("DIN-nDCG@10", "DIN#-nDCG@10")
+OF_ATTENTION = (
+    *("group-attention(group='g0')", "group-attention(group='g0',patience=0.5)"),
+    "attention-ratio(group='g0')",
+)
 OF_PREFERENCES = (
     *("NumPrefsPoss", "NumPrefsFul", "NumPrefsFulRet", "prefs-simp", "prefs-simp-ret"),
     *("prefs-simp-imp", "prefs-pair", "prefs-pair-ret", "prefs-pair-imp", "prefs-avgjg"),
@@ -246,17 +251,27 @@ def reviews(random: Random, topics: int) -> Evaluate:
     return partial(cal.retrieval, qrels, run, measures=OF_REVIEWS)
 
 
-def _of_groups(random: Random, topics: int, measures: tuple[str, ...]) -> Evaluate:
+def _of_groups(
+    random: Random,
+    topics: int,
+    measures: tuple[str, ...],
+    names: tuple[str, ...] = ("g0", "g1", "g2"),
+) -> Evaluate:
     """Three groups of judgments of a topic, which see something in different documents."""
     pool = 20
-    grades = np.stack([_grades(random, topics, pool) for _ in range(3)], axis=1)
+    grades = np.stack([_grades(random, topics, pool) for _ in names], axis=1)
     every = np.arange(pool)
     qrels = {
-        f"t{t}": {f"g{g}": _named(every, row) for g, row in enumerate(of)}
+        f"t{t}": {name: _named(every, row) for name, row in zip(names, of, strict=True)}
         for t, of in enumerate(grades)
     }
     run = _retrieved(random, grades.mean(axis=1))
     return partial(cal.retrieval, qrels, run, measures=measures)
+
+
+def navigation(random: Random, topics: int) -> Evaluate:
+    """Of three intents of a topic two are navigational."""
+    return _of_groups(random, topics, OF_NAVIGATION, ("0", "1/nav", "2/nav"))
 
 
 def assessors(random: Random, topics: int, measures: tuple[str, ...] = OF_ASSESSORS) -> Evaluate:
@@ -324,6 +339,16 @@ DESIGNS = (
     ),
     Design(
         "topics", "intents", partial(assessors, measures=OF_INTENTS), 10_000, "topics", (25, 50), 25
+    ),
+    Design("topics", "navigational intents", navigation, 10_000, "topics", (25, 50), 25),
+    Design(
+        "topics",
+        "attention",
+        partial(assessors, measures=OF_ATTENTION),
+        10_000,
+        "topics",
+        (25, 50),
+        25,
     ),
     Design("topics", "reviews", reviews, 10_000, "topics", (25, 50), 25),
     Design("topics", "preferences", preferences, 10_000, "topics", (25, 50), 25),

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from calipers.evaluate.operating_points import operating_point, rule_in_rule_out
     from calipers.evaluate.overlap import overlap, rbo
     from calipers.evaluate.pairs import pairs
+    from calipers.evaluate.passages import passages
     from calipers.evaluate.plan import plan
     from calipers.evaluate.plan_labels import plan_labels
     from calipers.evaluate.precision_recall import precision_recall
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from calipers.evaluate.regression import regression
     from calipers.evaluate.requirements import check_requirements
     from calipers.evaluate.retrieval import retrieval
+    from calipers.evaluate.review import review
     from calipers.evaluate.splits import compare_splits
     from calipers.evaluate.survival import survival
     from calipers.evaluate.threshold_tables import threshold_table
@@ -107,12 +109,14 @@ _HOMES = {
     "evaluate.operating_points": "operating_point, rule_in_rule_out",
     "evaluate.overlap": "overlap, rbo",
     "evaluate.pairs": "pairs",
+    "evaluate.passages": "passages",
     "evaluate.plan": "plan",
     "evaluate.plan_labels": "plan_labels",
     "evaluate.precision_recall": "precision_recall",
     "evaluate.ranking": "ranking",
     "evaluate.regression": "regression",
     "evaluate.retrieval": "retrieval",
+    "evaluate.review": "review",
     "evaluate.splits": "compare_splits",
     "evaluate.survival": "survival",
     "evaluate.uplift": "uplift",
@@ -170,6 +174,7 @@ __all__ = [
     "operating_point",
     "overlap",
     "pairs",
+    "passages",
     "plan",
     "plan_labels",
     "precision_recall",
@@ -178,6 +183,7 @@ __all__ = [
     "rbo",
     "regression",
     "retrieval",
+    "review",
     "rule_in_rule_out",
     "save_state",
     "scores",

@@ -50,6 +50,8 @@ LINES = {
     "monitor": ("monitor IN1", ("-o", "--report")),
     "interleaving": ("interleaving IN1", WRITTEN),
     "precision-recall": ("precision-recall IN1", WRITTEN),
+    "review": ("review IN1", WRITTEN),
+    "passages": ("passages IN1 IN2 IN3", WRITTEN),
     "compare retrieval": ("compare retrieval IN1 IN2 IN3", ("-o", "--report")),
     "compare classification": (
         "compare classification IN1 --truth y --predicted p --id i --system a=IN2",

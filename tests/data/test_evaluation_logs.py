@@ -833,6 +833,14 @@ def supported(topic: int, sentences: str, **fields: Any) -> dict[str, Any]:
     }
 
 
+def test_support_as_in_the_example_of_the_track(tmp_path: Path) -> None:
+    """Section 3.4 of Thakur et al. 2025: 0.75 and 0.5. Further citations were not judged."""
+    lines = [supported(1, "PS FS -"), supported(2, "PS+FS FS+NS -")]
+    path = write_lines(tmp_path / "a.jsonl", lines)
+    assert values(path) == ["0.75", "0.75"]
+    assert values(path, "weighted_recall") == ["0.5", "0.5"]
+
+
 def test_support_by_citations(tmp_path: Path) -> None:
     path = write_lines(
         tmp_path / "a.jsonl",

@@ -643,6 +643,7 @@ VALUES: dict[str, Callable[[Random], Any]] = {
     "k": _one_of(1, 2, 3, 4),
     "tau": _one_of(None, 2.0, 3.5),
     "time": _one_of(*SURVIVAL_TIMES),
+    "group": _one_of("a", "g1"),
     "target": _one_of("relevant", "judged", "uniform"),
     "tied": _one_of("share", "optimistic", "pessimistic"),
     "tp": _one_of(1.0, 2.5),

@@ -122,6 +122,15 @@ MADE: dict[str, Callable[[], Any]] = {
     "points of curves": lambda: cal.precision_recall(
         {"fine": [1.0, 0.8, 0.5], "rough": [0.7, 0.4]}, {"fine": [0.2, 0.6, 1.0], "rough": [0.5, 1]}
     ),
+    "passages": lambda: cal.passages(
+        ["1 Q0 a 5 9 0 0:5", "2 Q0 a 2 9 1 1:2"],
+        {"r": ["1 Q0 a 1 1 r 0 3", "2 Q0 b 1 1 r 0 2"], "s": ["2 Q0 a 1 1 s 1 4"]},
+        baseline="r",
+        **FEW,
+    ),
+    "review": lambda: cal.review(
+        [1, 0, 1, 0, 1], [1, 0, 1, 0, 1], [1, 2, 3, 4, None], collection_size=9, rules="all"
+    ),
     "operating point": lambda: cal.operating_point(TRUTH, SCORES["fine"], rule="youden", **FEW),
     "nothing predicted": lambda: cal.operating_point(
         TRUTH, 1 - SCORES["fine"], rule="max-accuracy", **FEW

@@ -261,6 +261,27 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         cal.precision_recall,
         {"precision": {"x": [1.0, 0.5]}, "recall": {"x": [0.5, 1.0]}, "measures": ["PR-AUC"]},
     ),
+    "passages": (
+        cal.passages,
+        {
+            "judgments": ["1 Q0 a 5 9 0 0:5", "2 Q0 a 2 9 1 1:2"],
+            "runs": {"r": ["1 Q0 a 1 1 r 0 3"], "s": ["2 Q0 a 1 1 s 1 4"]},
+            "baseline": "r",
+            "cutoffs": [2],
+            **QUICK,
+        },
+    ),
+    "review": (
+        cal.review,
+        {
+            "relevant": [1, 0, 1, 0],
+            "sampled": [1, 0, 0, 1],
+            "rank": [1, 2, 3, None],
+            "count": [2, 1, 1, 3],
+            "collection_size": 20,
+            "rules": ["knee"],
+        },
+    ),
     "compare": (cal.compare, {"evaluation": two_classes}),
     "keep": (cal.keep_predictions, {"evaluation": two_classes}),
     "save_state": (cal.save_state, {"evaluation": streamed, "path": "a.state"}),

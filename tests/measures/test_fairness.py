@@ -10,6 +10,7 @@ import pytest
 from scipy.special import rel_entr
 
 import calipers as cal
+from calipers.measures.errors import UnknownMeasureError
 from calipers.statistics import GroupedRankings
 
 GROUPS = ("Africa", "Asia", "Europe")
@@ -86,6 +87,46 @@ def test_attention_of_groups(k: int, rel: int, target: str) -> None:
     ]
     scores = values(f"AWRF-nDCG(rel={rel},target='{target}')@{k}", topics)
     np.testing.assert_allclose(scores[~np.isnan(scores)], product, rtol=1e-9)
+
+
+@pytest.mark.parametrize("target", ["relevant", "judged", "uniform"])
+@pytest.mark.parametrize(("k", "patience"), [(3, None), (20, None), (20, 0.7), (2, 0.5)])
+def test_attention_to_a_group(k: int, patience: float | None, target: str) -> None:
+    topics = some_topics(60, seed=k)
+    option = "" if patience is None else f",patience={patience}"
+    shares, ratios = [], []
+    for ranking, documents in topics:
+        names = sorted({name for names, _ in documents.values() for name in names})
+        attention, goal = dict.fromkeys(names, 0.0), dict.fromkeys(names, 0.0)
+        for rank, document in enumerate(ranking[:k], 1):
+            weight = 1 / math.log2(max(rank, 2)) if patience is None else patience ** (rank - 1)
+            for name in documents.get(document, ((), 0))[0]:
+                attention[name] += weight / len(documents[document][0])
+        for of, grade in documents.values():
+            for name in of:
+                goal[name] += (target == "judged" or grade >= 1) / len(of)
+        if target == "uniform":
+            goal = dict.fromkeys(names, 1.0)
+        total, total_goal = sum(attention.values()), sum(goal.values())
+        share = attention.get("Asia", 0.0) / total if total else math.nan
+        wanted = goal.get("Asia", 0.0) / total_goal if total_goal else 0.0
+        shares.append(share)
+        ratios.append(share / wanted if wanted else math.nan)
+    measured = values(f"group-attention(group='Asia'{option})@{k}", topics)
+    np.testing.assert_allclose(measured, shares, rtol=1e-9)
+    measured = values(f"attention-ratio(group='Asia',target='{target}'{option})@{k}", topics)
+    np.testing.assert_allclose(measured, ratios, rtol=1e-9)
+    assert np.isfinite(measured).sum() > 20
+
+
+def test_names_of_groups() -> None:
+    qrels = {"q": {"Asia, (East)": {"a": 1}, "B@2's": {"b": 1}}}
+    for name, value in (("Asia, (East)", 1.0), ("B@2's", 0.0), ("Nowhere", 0.0)):
+        measure = cal.measure(f"group-attention(group={name!r})@1")
+        assert cal.measure(str(measure)) == measure
+        assert measure(qrels, {"q": {"a": 2.0, "b": 1.0}}) == value
+    with pytest.raises(UnknownMeasureError, match="group is 3, expected a name, in quotes"):
+        cal.retrieval(qrels, {"q": {"a": 1.0}}, measures=["group-attention(group=3)"])
 
 
 def test_by_hand() -> None:

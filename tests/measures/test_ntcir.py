@@ -228,6 +228,43 @@ def test_d_measures_by_hand() -> None:
     assert of_intents("D-nDCG(rel=2)", DOCUMENTS, INTENTS) == pytest.approx(rel)
 
 
+@pytest.mark.parametrize("cutoff", [None, 1, 2, 4])
+def test_navigational_intents_written_out(cutoff: int | None) -> None:
+    """As NTCIREVAL's ``dinlabel`` and ``gcompute`` do, which agree on 60 such cases."""
+    generator = np.random.default_rng(12)
+    at = "" if cutoff is None else f"@{cutoff}"
+    n_lower = 0
+    for _ in range(60):
+        documents = [f"d{i}" for i in range(9)]
+        intents = {
+            f"{i}{generator.choice(['', '/nav'])}": {
+                d: int(generator.choice([0, 0, 1, 2, 3])) for d in documents
+            }
+            for i in range(int(generator.integers(1, 4)))
+        }
+        if not any(any(levels.values()) for levels in intents.values()):
+            continue
+        ranking = generator.permutation([*documents, "x"])[:7].tolist()
+        seen: set[str] = set()
+        gained = 0.0
+        for rank, document in enumerate(ranking[:cutoff], 1):
+            for intent, levels in intents.items():
+                level = levels.get(document, 0)
+                if level and not (intent.endswith("/nav") and intent in seen):
+                    gained += level / log2(rank + 1)
+                if level:
+                    seen.add(intent)
+        totals = sorted((sum(x[d] for x in intents.values()) for d in documents), reverse=True)
+        ideal = sum(total / log2(rank + 1) for rank, total in enumerate(totals[:cutoff], 1))
+        value = of_intents(f"DIN-nDCG{at}", ranking, intents)
+        assert value == pytest.approx(gained / ideal)
+        n_lower += value < of_intents(f"D-nDCG{at}", ranking, intents) - 1e-9
+        recall = of_intents(f"StRecall{at}", ranking, intents)
+        sharp = of_intents(f"DIN♯-nDCG(gamma=0.3){at}", ranking, intents)
+        assert sharp == pytest.approx(0.3 * recall + 0.7 * value)
+    assert n_lower > (10 if cutoff != 1 else -1)
+
+
 @pytest.mark.parametrize("cutoff", [None, 1, 3, 5])
 def test_rank_biased_utility_written_out(cutoff: int | None) -> None:
     """As the program of its authors computes it."""

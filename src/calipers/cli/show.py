@@ -142,11 +142,13 @@ def _known_definitions(evaluation: Evaluation) -> tuple[Definition, ...]:
     They state, for example, which direction is better.
     """
     from calipers.evaluation.shared import glossary
-    from calipers.measures import TASKS, UnknownMeasureError, judge, parse
+    from calipers.measures import TASKS, UnknownMeasureError, judge, parse, reviews
     from calipers.measures.precision_recall import TASK, point_measures
 
     if evaluation.task == TASK:
         return glossary(point_measures(evaluation.measures))
+    if evaluation.task == reviews.TASK:
+        return glossary(reviews.review_measures(has_collection_size=True))
     if evaluation.task == judge.TASK:
         return glossary(judge.judge_measures(evaluation.measures))
     measures = []

@@ -24,7 +24,7 @@ from calipers.evaluation.difference_families import (
 from calipers.evaluation.folds import FoldValues
 from calipers.evaluation.former_values import current_value
 from calipers.evaluation.options import MAX_RESAMPLES, inference_provenance, make_settings
-from calipers.evaluation.shared import ComparisonSource, check_not_judge
+from calipers.evaluation.shared import TASKS_WITHOUT_ROWS, ComparisonSource, check_not_judge
 from calipers.inference import hypotheses, omnibus
 from calipers.inference.forecasts import DIEBOLD_MARIANO
 from calipers.inference.hypotheses import (
@@ -45,7 +45,6 @@ from calipers.inference.unit_procedures import UnitMeans, UnitProcedures
 from calipers.inference.variance_estimators import StandardError
 from calipers.lazy_dataclasses import dataclass, replace
 from calipers.measures import Measure, parse_by_task
-from calipers.measures.precision_recall import TASK
 from calipers.progress import track
 from calipers.results import Comparison, Difference, Evaluation, OmnibusTest
 from calipers.statistics.histogram import MAX_GROUPS
@@ -144,8 +143,8 @@ def compare(
     0.5
     """
     source = evaluation.sources
-    if evaluation.task == TASK:
-        raise InputError("points of precision and recall have no rows to compare systems on")
+    if evaluation.task in TASKS_WITHOUT_ROWS:
+        raise InputError(TASKS_WITHOUT_ROWS[evaluation.task])
     check_not_judge(evaluation)
     if source is None:
         raise InputError(

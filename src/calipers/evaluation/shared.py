@@ -35,6 +35,12 @@ if TYPE_CHECKING:
 StatisticsByType: TypeAlias = "Mapping[type[Statistic], Any]"
 
 
+#: Tasks without rows or topics, and why their systems are not compared.
+TASKS_WITHOUT_ROWS = {
+    "precision-recall": "points of precision and recall have no rows to compare systems on",
+    "review": "the rules of a review stop the same review, and have no rows to compare",
+}
+
 #: How two judges are compared, as a clause.
 TWO_JUDGES = (
     "to compare two judges, give the human labels as the truth and their scores as predictions: "

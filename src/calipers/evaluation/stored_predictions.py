@@ -20,9 +20,8 @@ from calipers.data.errors import (
     format_value,
 )
 from calipers.evaluation.arguments import validate_arguments
-from calipers.evaluation.shared import check_not_judge
+from calipers.evaluation.shared import TASKS_WITHOUT_ROWS, check_not_judge
 from calipers.lazy_dataclasses import dataclass
-from calipers.measures.precision_recall import TASK
 from calipers.results import Evaluation, StoredPredictions
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ def keep_predictions(evaluation: Evaluation) -> Evaluation:
     check_not_judge(evaluation)
     predictions = None if evaluation.sources is None else evaluation.sources.to_stored_predictions()
     if predictions is None:
-        was_read = evaluation.sources is None and evaluation.task != TASK
+        was_read = evaluation.sources is None and evaluation.task not in TASKS_WITHOUT_ROWS
         raise InputError(
             "evaluation: there are no predictions to store, because it "
             + (

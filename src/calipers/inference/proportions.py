@@ -246,18 +246,100 @@ def quantile_ranks(q: float, n: int, level: float) -> tuple[int, int] | None:
     from scipy.special import bdtr
 
     tail = (1 - level) / 2
+    low = _smallest_integer(0, n, lambda k: bool(bdtr(k, n, q) > tail))
+    high = upper_quantile_rank(q, n, 1 - tail)
+    return None if low < 1 or high is None else (low, high)
 
-    def smallest_rank(condition: Callable[[int], bool]) -> int:
-        """Return the smallest rank from 0 for which ``enough`` holds; n if there is none."""
-        low, high = 0, n
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (low, middle) if condition(middle) else (middle + 1, high)
-        return low
 
-    low = smallest_rank(lambda k: bool(bdtr(k, n, q) > tail))
-    high = 1 + smallest_rank(lambda k: bool(bdtr(k, n, q) >= 1 - tail))
-    return (low, high) if low >= 1 and high <= n else None
+def upper_quantile_rank(q: float, n: int, confidence: float) -> int | None:
+    """Return the rank of the order statistic that is an upper confidence limit of a quantile.
+
+    Of ``n`` independent values, the value of this rank is at least the quantile with a probability
+    of ``confidence`` or more.
+
+    Parameters
+    ----------
+    q : float
+        Probability of the quantile.
+    n : int
+        Number of values.
+    confidence : float
+        Confidence level of the one-sided limit.
+
+    Returns
+    -------
+    int or None
+        Rank, counted from 1; None if there are too few values.
+
+    Examples
+    --------
+    >>> upper_quantile_rank(0.8, 14, 0.95), upper_quantile_rank(0.8, 13, 0.95)
+    (14, None)
+    """
+    from scipy.special import bdtr
+
+    rank = 1 + _smallest_integer(0, n, lambda k: bool(bdtr(k, n, q) >= confidence))
+    return rank if rank <= n else None
+
+
+def _smallest_integer(low: int, high: int, condition: Callable[[int], bool]) -> int:
+    """Return the smallest integer from ``low`` for which a condition holds; ``high`` if none."""
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if condition(middle) else (middle + 1, high)
+    return low
+
+
+def hypergeometric_limits(hits: int, n: int, population: int, level: float) -> tuple[int, int]:
+    """Return exact confidence limits of the number of hits in a finite population.
+
+    They are Clopper and Pearson's for a sample without replacement: each has a tail of at most
+    (1 − level)/2.
+
+    Parameters
+    ----------
+    hits : int
+        Number of hits in the sample.
+    n : int
+        Size of the sample.
+    population : int
+        Size of the population.
+    level : float
+        Confidence level.
+
+    Returns
+    -------
+    tuple of int
+        Smallest and largest number of hits in the population that the sample does not reject.
+
+    Examples
+    --------
+    >>> hypergeometric_limits(0, 300, 10_000, 0.95), hypergeometric_limits(3, 10, 10, 0.95)
+    ((0, 120), (3, 3))
+    """
+    return (
+        _min_population_hits(hits, n, population, level),
+        population - _min_population_hits(n - hits, n, population, level),
+    )
+
+
+def _min_population_hits(hits: int, n: int, population: int, level: float) -> int:
+    """Return the lower confidence limit of the number of hits in the population."""
+    from scipy.special import gammaln
+
+    def log_choose(total: FloatArray | float, chosen: FloatArray | float) -> FloatArray:
+        return np.asarray(gammaln(total + 1) - gammaln(chosen + 1) - gammaln(total - chosen + 1))
+
+    def tail(total: int) -> float:
+        """Return the probability of at least as many hits in the sample."""
+        k = np.arange(hits, min(n, total) + 1, dtype=np.float64)
+        k = k[n - k <= population - total]
+        logs = log_choose(float(total), k) + log_choose(float(population - total), n - k)
+        return float(np.exp(logs - log_choose(float(population), float(n))).sum())
+
+    return _smallest_integer(
+        hits, population - (n - hits), lambda total: tail(total) > (1 - level) / 2
+    )
 
 
 # --- Post-strata ----------------------------------------------------------------------------------

@@ -40,8 +40,8 @@ class ParameterDomain:
     choices : tuple of str, default=()
         Possible values of a parameter that is not a number.
     holds : str, default="number"
-        Kind of value: ``"number"``, ``"numbers"``, ``"switch"``, or a mapping of grades to
-        ``"gains"``, ``"costs"`` or ``"stops"``.
+        Kind of value: ``"number"``, ``"numbers"``, ``"switch"``, ``"name"``, or a mapping of
+        grades to ``"gains"``, ``"costs"`` or ``"stops"``.
     example : object, optional
         Value in examples of measures that require the parameter.
     description : str, default=""
@@ -78,6 +78,8 @@ class ParameterDomain:
         """
         if self.holds == "switch":
             return None if isinstance(value, bool) else "True or False"
+        if self.holds == "name":
+            return None if isinstance(value, str) and value else "a name, in quotes"
         if self.choices:
             return None if value in self.choices else f"one of {', '.join(self.choices)}"
         if self.holds in NUMBERS_BY_GRADE:
@@ -150,6 +152,9 @@ PARAMETERS: dict[str, ParameterDomain] = {
     "gain_med": ParameterDomain(low=0, high=1),
     "gains": ParameterDomain(holds="gains"),
     "gamma": ParameterDomain(low=0, high=1),
+    "group": ParameterDomain(
+        holds="name", example="Asia", description="the name of a group of documents"
+    ),
     "groups": ParameterDomain(low=2, integer=True),
     "half_life": ParameterDomain(low=0, open=True),
     **dict.fromkeys(("hb", "hc"), ParameterDomain(low=0)),
@@ -307,7 +312,7 @@ def format_literal(name: str, value: Any) -> str:
     """Format the value of a parameter as in parentheses of a name."""
     if PARAMETERS[name].holds in NUMBERS_BY_GRADE and value is not None:
         return "{" + ",".join(f"{grade}:{gain!r}" for grade, gain in value) + "}"
-    return repr(value).replace(", ", ",")
+    return repr(value) if isinstance(value, str) else repr(value).replace(", ", ",")
 
 
 def format_number(number: float) -> str:

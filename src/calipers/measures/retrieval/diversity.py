@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 CLARKE = "Clarke et al. 2008"
+#: End of the names of navigational intents.
+NAVIGATIONAL = "/nav"
 Discount: TypeAlias = "Callable[[npt.NDArray[np.int64]], FloatArray]"
 
 diversity_measure = partial(
@@ -167,18 +169,8 @@ def d_ndcg(
     1 / log₂(rank + 1), and the ideal list has all judged documents in decreasing order of global
     gain, cut at k. It ranges from 0 to 1.
     """
-    gain = np.where(g.level >= rel, np.maximum(grade_gain(g.level, gains), 0), 0.0)
-    global_gain = np.bincount(g.rank_index, gain, minlength=len(g.rank))
-    topic = np.repeat(np.arange(len(g)), np.diff(g.documents))
-    order = np.lexsort((-global_gain, topic))
-    ideal_rank = np.arange(len(order)) - g.documents[topic] + 1
-
-    def discounted(gain: npt.NDArray[Any], rank: IntArray) -> FloatArray:
-        within_mask = (rank > 0) & (cutoff_mask(rank, cutoff) > 0)
-        discount = np.where(within_mask, _log_discount(np.maximum(rank, 1)), 0.0)
-        return segment_sum(gain * discount, g.documents)
-
-    return discounted(global_gain, g.rank) / discounted(global_gain[order], ideal_rank)
+    gain = _intent_gain(g, rel, gains)
+    return _global_gain_ndcg(g, cutoff, gain, gain)
 
 
 @diversity_measure(
@@ -199,6 +191,47 @@ def d_sharp_ndcg(
     I-rec is subtopic recall, StRecall. It ranges from 0 to 1.
     """
     diversity, relevance = subtopic_recall(g, cutoff, rel), d_ndcg(g, cutoff, rel, gains)
+    return gamma * diversity + (1 - gamma) * relevance
+
+
+@diversity_measure("DIN-nDCG", aliases=("DIN_nDCG",), monotone=False, reference="Sakai 2012")
+def din_ndcg(
+    g: GroupedRankings, cutoff: int | None = None, rel: int = 1, gains: Gains = None
+) -> FloatArray:
+    """DIN-nDCG: D-nDCG in which a navigational intent is satisfied by its first document.
+
+    Subtopics whose name ends in ``/nav`` are navigational: of the documents that are relevant to
+    one, only that with the highest rank gains. All other subtopics are informational, and have the
+    gains of D-nDCG. The ideal list is that of D-nDCG, so that the value is at most D-nDCG, and may
+    be less than 1 for every ranking. It ranges from 0 to 1.
+    """
+    gain, rank = _intent_gain(g, rel, gains), g.rank[g.rank_index]
+    hit_mask = (rank > 0) & (g.level >= rel)
+    first_rank = np.full(len(g.group_names), np.iinfo(np.int64).max)
+    np.minimum.at(first_rank, g.judgment_group[hit_mask], rank[hit_mask])
+    is_navigational = np.array([name.endswith(NAVIGATIONAL) for name in g.group_names], bool)
+    redundant_mask = is_navigational[g.judgment_group] & (rank > first_rank[g.judgment_group])
+    return _global_gain_ndcg(g, cutoff, np.where(redundant_mask, 0.0, gain), gain)
+
+
+@diversity_measure(
+    "DIN#-nDCG",
+    aliases=("DIN♯-nDCG", "DIN_sharp_nDCG"),
+    monotone=False,
+    reference="Sakai 2012",
+)
+def din_sharp_ndcg(
+    g: GroupedRankings,
+    cutoff: int | None = None,
+    rel: int = 1,
+    gamma: float = 0.5,
+    gains: Gains = None,
+) -> FloatArray:
+    """DIN♯-nDCG: γ·I-rec + (1 − γ)·DIN-nDCG, for navigational and informational intents.
+
+    I-rec is subtopic recall, StRecall. It ranges from 0 to 1.
+    """
+    diversity, relevance = subtopic_recall(g, cutoff, rel), din_ndcg(g, cutoff, rel, gains)
     return gamma * diversity + (1 - gamma) * relevance
 
 
@@ -265,6 +298,30 @@ class _RetrievedJudgments:
         """Sum a value per judgment within each topic."""
         group_sums = np.bincount(self.group, values, minlength=len(self._rankings.group_names))
         return self._rankings.sum_by_topic(group_sums)
+
+
+def _intent_gain(g: GroupedRankings, rel: int, gains: Gains) -> FloatArray:
+    """Return the gain of each judgment, 0 below the lowest relevant grade."""
+    return np.where(g.level >= rel, np.maximum(grade_gain(g.level, gains), 0), 0.0)
+
+
+def _global_gain_ndcg(
+    g: GroupedRankings, cutoff: int | None, gain: FloatArray, ideal_gain: FloatArray
+) -> FloatArray:
+    """Compute nDCG of gains of judgments, summed by document, by an ideal list of its own gains."""
+    topic = np.repeat(np.arange(len(g)), np.diff(g.documents))
+    global_gain, ideal_global_gain = (
+        np.bincount(g.rank_index, x, minlength=len(g.rank)) for x in (gain, ideal_gain)
+    )
+    order = np.lexsort((-ideal_global_gain, topic))
+    ideal_rank = np.arange(len(order)) - g.documents[topic] + 1
+
+    def discounted(gain: npt.NDArray[Any], rank: IntArray) -> FloatArray:
+        within_mask = (rank > 0) & (cutoff_mask(rank, cutoff) > 0)
+        discount = np.where(within_mask, _log_discount(np.maximum(rank, 1)), 0.0)
+        return segment_sum(gain * discount, g.documents)
+
+    return discounted(global_gain, g.rank) / discounted(ideal_global_gain[order], ideal_rank)
 
 
 def _discounted_gain(

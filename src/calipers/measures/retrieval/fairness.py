@@ -84,10 +84,78 @@ def fair_ndcg(
         )
 
 
-def _attention(rank: npt.NDArray[Any], cutoff: int | None) -> FloatArray:
+@fairness_measure(
+    "group-attention",
+    aliases=("group-exposure",),
+    range=(0, 1),
+    higher_is_better=None,
+    undefined={
+        "no_group_retrieved": lambda g, p: (
+            g.sum_by_topic(_group_attention(g, p["cutoff"], p["patience"])) == 0
+        )
+    },
+    reference="Sapiezynski et al. 2019",
+)
+def group_attention(
+    g: GroupedRankings, group: str, cutoff: int | None = None, patience: float | None = None
+) -> FloatArray:
+    """Attention to a group: the proportion that it gets of the attention to all groups.
+
+    The attention at a rank is that of AWRF, or γ^(rank − 1) if γ, the ``patience``, is given: the
+    exposure of rank-biased precision. It ranges from 0 to 1, and is 0 in topics without the group.
+    """
+    proportions = _distribution(g, _group_attention(g, cutoff, patience))
+    counted_mask = _group_mask(g, group) | np.isnan(proportions)
+    return g.sum_by_topic(np.where(counted_mask, proportions, 0.0))
+
+
+@fairness_measure(
+    "attention-ratio",
+    aliases=("exposure-ratio",),
+    range=(0, math.inf),
+    higher_is_better=None,
+    undefined={
+        "no_target": lambda g, p: (
+            g.sum_by_topic(_group_target(g, p["rel"], p["target"]) * _group_mask(g, p["group"]))
+            == 0
+        ),
+        "no_group_retrieved": lambda g, p: (
+            g.sum_by_topic(_group_attention(g, p["cutoff"], p["patience"])) == 0
+        ),
+    },
+    reference="Sapiezynski et al. 2019",
+)
+def attention_ratio(
+    g: GroupedRankings,
+    group: str,
+    cutoff: int | None = None,
+    rel: int = 1,
+    target: str = "relevant",
+    patience: float | None = None,
+) -> FloatArray:
+    """Ratio of group-attention to the proportion of the group in the target.
+
+    The target is that of AWRF. It is 1 where attention is as it should be, more where the group is
+    favored, 0 or more, and undefined in topics whose target does not have the group.
+    """
+    goal = _distribution(g, _group_target(g, rel, target)) * _group_mask(g, group)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(group_attention(g, group, cutoff, patience) / g.sum_by_topic(goal))
+
+
+def _attention(
+    rank: npt.NDArray[Any], cutoff: int | None, patience: float | None = None
+) -> FloatArray:
     """Return the attention at each rank; 0 beyond the cutoff, and for rank 0, not retrieved."""
     within_mask = (rank > 0) & (cutoff_mask(rank, cutoff) > 0)
-    return np.where(within_mask, 1 / np.log2(np.maximum(rank, 2)), 0.0)
+    if patience is None:
+        return np.where(within_mask, 1 / np.log2(np.maximum(rank, 2)), 0.0)
+    return np.where(within_mask, patience ** (np.maximum(rank, 1) - 1.0), 0.0)
+
+
+def _group_mask(g: GroupedRankings, group: str) -> npt.NDArray[np.bool_]:
+    """Return which groups of the topics have this name."""
+    return np.array([name == group for name in g.group_names], bool)
 
 
 def _group_proportions(g: GroupedRankings) -> FloatArray:
@@ -95,11 +163,12 @@ def _group_proportions(g: GroupedRankings) -> FloatArray:
     return np.asarray(1 / np.bincount(g.rank_index, minlength=len(g.rank))[g.rank_index])
 
 
-def _group_attention(g: GroupedRankings, cutoff: int | None) -> FloatArray:
+def _group_attention(
+    g: GroupedRankings, cutoff: int | None, patience: float | None = None
+) -> FloatArray:
     """Return the attention that each group gets."""
-    return segment_sum(
-        _attention(g.rank, cutoff)[g.rank_index] * _group_proportions(g), g.judgments
-    )
+    attention = _attention(g.rank, cutoff, patience)[g.rank_index]
+    return segment_sum(attention * _group_proportions(g), g.judgments)
 
 
 def _group_target(g: GroupedRankings, rel: int, target: str) -> FloatArray:
