@@ -80,6 +80,13 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "Costs",
         "Costs of rows are lognormal, as latencies and prices often are.",
     ),
+    "disparities": (
+        "Disparities between groups",
+        "Two classes, 40% positive. Recalls of the groups are .8, or go from .9 to .6, or are .8 and of "
+        "one group .6; rates of false positives are half of what recalls lack. A rare group has a fifth "
+        "of the rows of another. Clusters have five rows, of which three tenths are copies of the first, "
+        "in one group or across all.",
+    ),
     "quantiles": (
         "Predicted quantiles",
         "The standard deviation of a row is lognormal and known to the systems; they predict normal "
