@@ -33,8 +33,8 @@ from calipers.results import (
     Comparison,
     Definition,
     Estimate,
-    Fairness,
     Evaluation,
+    Fairness,
     SliceEstimate,
     Slices,
     ThresholdTable,
@@ -518,12 +518,12 @@ def omitted_slices_note(rows: int) -> str:
     )
 
 
-# --- Fairness ---------------------------------------------------------------------------------------
+# --- Fairness -------------------------------------------------------------------------------------
 
 
 FAIRNESS_CAPTION = (
-    "Largest difference and smallest ratio of two groups, or the value of one. Intervals are joint: "
-    "they allow for the selection of these groups among all."
+    "Largest difference and smallest ratio of two groups, or the value of one. Intervals are "
+    "joint: they allow for the selection of these groups among all."
 )
 
 
