@@ -91,7 +91,9 @@ def add_streamed_intervals(
         squared = rows.squared if isinstance(rows, FitMoments) else None
         if squared is None or estimate.kind not in _KINDS_WITH_TAIL:
             return estimate
-        return replace(estimate, kurtosis_z=lambda: excess_kurtosis_z(squared))
+        truth = rows.squared_truth if estimate.kind == "relative error" else None
+        columns = [moments for moments in (squared, truth) if moments is not None]
+        return replace(estimate, kurtosis_z=lambda: max(map(excess_kurtosis_z, columns)))
     if estimate.kind == "median":
         size = effective_size_from_weights(rows.weight)
         limits: IntervalFunction = partial(_quantile_interval, rows, size, WOODRUFF_NAME)
