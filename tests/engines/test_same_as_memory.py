@@ -108,7 +108,7 @@ CELLS = "replicates of rows; a stream draws the cells of its table of scores"
 CLUSTERS = "replicates of whole clusters, which a stream does not draw"
 BY_CLUSTER = "the cells, or bins, of each cluster, which are not added up"
 ORDER = "rows of each cluster in the order of their errors"
-COMPONENTS = "the covariances of the components, which are not added up"
+COMPONENTS = "the influence of each cluster on every component, which is not added up"
 
 POISSON = "basic Poisson bootstrap [B]"
 #: Methods of intervals in memory and in a stream that differ, and what memory's takes.

@@ -23,6 +23,7 @@ from calipers.inference.variance_estimators import Influence, JackknifeVariance,
 from calipers.lazy_dataclasses import dataclass
 from calipers.measures import parse
 from calipers.statistics import (
+    ColumnProducts,
     FitMoments,
     FloatArray,
     Moments,
@@ -63,11 +64,34 @@ _KINDS_WITH_TAIL = ("proportion of variance", "relative error")
 
 
 def estimate_from_statistic(
-    measure: MeasureLike, statistic: NumericMoments | NumericRows, settings: Settings, n_rows: int
+    measure: MeasureLike,
+    statistic: NumericMoments | NumericRows,
+    settings: Settings,
+    n_rows: int,
+    second_pass_statistic: Callable[[], ColumnProducts | None] | None = None,
 ) -> PointEstimate:
-    """Estimate a measure from moments or rows, without its sampling distribution."""
-    definition = measure.definition
+    """Estimate a measure from moments or rows, without its sampling distribution.
+
+    ``second_pass_statistic`` returns the covariances of the components of the measure, if it has
+    any, from a second pass over independent rows.
+    """
+    definition, methods = measure.definition, dict[str, IntervalFunction]()
+    if (
+        definition.components is not None
+        and second_pass_statistic is not None
+        and isinstance(statistic, NumericMoments)
+    ):
+        vector = definition.components(statistic, **measure.parameters)
+
+        def length_interval(level: float) -> Interval | None:
+            second, df = second_pass_statistic(), max(statistic.effective_size - 1, 0.0)
+            if second is None:
+                return None
+            return _length_interval(vector, second.products, level, df)
+
+        methods["noncentral chi-square"] = length_interval
     return PointEstimate(
+        methods=methods,
         value=float(measure.apply(statistic)),
         kind=_KIND_BY_INTERVAL.get(definition.interval, "largest"),
         settings=settings,
@@ -254,6 +278,34 @@ def pairwise_interval(
     )
 
 
+def _length_interval(
+    vector: FloatArray,
+    covariances: FloatArray,
+    level: float,
+    df: float,
+    se: float | None = None,
+) -> Interval | None:
+    """Return the interval of 1 − the length of a vector of components with these covariances.
+
+    ``se`` is the standard error of the length, by default by the covariances. Without an error of
+    the components, the square of the length would be about c times χ² with ν degrees of freedom,
+    c = tr Σ²/tr Σ and ν = tr Σ/c, by their covariances Σ (Patnaik 1949).
+    """
+    length = float(np.sqrt(np.square(vector).sum()))
+    if not length > 0:
+        return None
+    if se is None:
+        se = math.sqrt(max(float(vector @ covariances @ vector), 0.0)) / length
+    if not (df > 0 and 0 < se < math.inf):
+        return None
+    factor = intervals.student_se(1.0, df, level)
+    scaled = covariances * factor**2
+    trace, squares = float(np.trace(scaled)), float(np.square(scaled).sum())
+    statistic, freedom = length**2 * trace / squares, trace**2 / squares
+    low, high = norm_limits(length, intervals.student_se(se, df, level), statistic, freedom, level)
+    return Interval(1 - high, 1 - low, "jackknife, noncentral chi-square", se=se)
+
+
 # --- Moments --------------------------------------------------------------------------------------
 
 
@@ -313,21 +365,48 @@ class MomentRows(NumericSample):
     ) -> dict[str, IntervalFunction]:
         methods = super()._methods(measure, estimate)
         if measure.definition.components is not None and self.truth.ndim == 1:
-            methods["noncentral chi-square"] = partial(self._length_interval, measure)
+            methods["noncentral chi-square"] = partial(self._component_interval, measure)
         return methods
 
-    def _length_interval(self, measure: MeasureLike, level: float) -> Interval | None:
-        """Return the interval of 1 − the length of a vector of components.
-
-        Without an error of the components, the square of the length would be about c times χ² with
-        ν degrees of freedom, c = tr Σ²/tr Σ and ν = tr Σ/c, by their covariances Σ (Patnaik 1949).
-        """
-        components, moments = measure.definition.components, self.statistic
-        assert components is not None
-        vector = components(moments, **measure.parameters)
+    def _component_interval(self, measure: MeasureLike, level: float) -> Interval | None:
+        """Return the interval of 1 − the length of a vector of components."""
+        assert measure.definition.components is not None
+        vector = measure.definition.components(self.statistic, **measure.parameters)
         length = float(np.sqrt(np.square(vector).sum()))
         if not length > 0:
             return None
+        estimator, changes = self._component_influence(measure, self.statistic)
+        with np.errstate(invalid="ignore"):  # where a row has all of the spread
+            influence = vector @ changes / length
+        error = Influence(influence, estimator, "jackknife").standard_error
+        df = error.df if error.df is not None else math.inf
+        columns = np.stack([estimator.covariance_vector(column) for column in changes])
+        interval = _length_interval(vector, columns @ columns.T, level, df, error.se)
+        if interval is None or self.clusters is None:
+            return interval
+        return replace(interval, method=self.clusters.annotate_method(interval.method))
+
+    def second_pass_statistic(
+        self, measure: MeasureLike, total: NumericMoments
+    ) -> ColumnProducts | None:
+        """Return the covariances of the components of a measure, as far as these rows add to them.
+
+        None is returned without components, and for clusters.
+        """
+        is_applicable = self.clusters is None and self.truth.ndim == 1
+        if measure.definition.components is None or not is_applicable:
+            return None
+        estimator, changes = self._component_influence(measure, total)
+        columns = np.stack([estimator.covariance_vector(column) for column in changes])
+        return ColumnProducts(columns @ columns.T)
+
+    def _component_influence(
+        self, measure: MeasureLike, moments: NumericMoments
+    ) -> tuple[JackknifeVariance, FloatArray]:
+        """Return the jackknife influence of the rows on each component, and its variance."""
+        components = measure.definition.components
+        assert components is not None
+        vector = components(moments, **measure.parameters)
         estimator = JackknifeVariance(
             self.weight, self.clusters, effective_size=moments.effective_size
         )
@@ -340,21 +419,7 @@ class MomentRows(NumericSample):
             )
             with np.errstate(divide="ignore", invalid="ignore"):
                 changes[:, block] = (vector - components(remaining, **measure.parameters)).T
-        with np.errstate(invalid="ignore"):  # where a row has all of the spread
-            influence = vector @ changes / length
-        error = Influence(influence, estimator, "jackknife").standard_error
-        df = error.df if error.df is not None else math.inf
-        if not (df > 0 and 0 < error.se < math.inf):
-            return None
-        columns = np.stack([estimator.covariance_vector(column) for column in changes])
-        covariances = columns @ columns.T * (intervals.student_se(1.0, df, level) ** 2)
-        trace, squares = float(np.trace(covariances)), float(np.square(covariances).sum())
-        statistic, freedom = length**2 * trace / squares, trace**2 / squares
-        se = intervals.student_se(error.se, df, level)
-        low, high = norm_limits(length, se, statistic, freedom, level)
-        name = "jackknife, noncentral chi-square"
-        name = name if self.clusters is None else self.clusters.annotate_method(name)
-        return Interval(1 - high, 1 - low, name, se=error.se)
+        return estimator, changes
 
     def _unexplained_influence(
         self, measure: MeasureLike, moments: NumericMoments

@@ -87,7 +87,9 @@ def estimate_from_statistic(
     if isinstance(statistic, Moments):
         return estimate_from_moments(measure, statistic, settings, n_rows)
     if isinstance(statistic, NumericMoments | NumericRows):
-        return regression.estimate_from_statistic(measure, statistic, settings, n_rows)
+        return regression.estimate_from_statistic(
+            measure, statistic, settings, n_rows, second_pass_statistic
+        )
     if isinstance(statistic, Ratings):
         return rater_agreement.estimate_agreement(measure, statistic, settings)
     if isinstance(statistic, RaterMoments):

@@ -462,6 +462,28 @@ class FitMoments(NumericMoments):
 
 
 @dataclass(frozen=True, eq=False)
+class ColumnProducts(Statistic):
+    """Inner products of columns of rows, such as of their influence on several numbers.
+
+    Parameters
+    ----------
+    products : ndarray of shape (k, k)
+        Inner products of each two of the k columns.
+
+    Examples
+    --------
+    >>> columns = np.array([[1.0, 2.0], [3.0, -1.0]])
+    >>> (ColumnProducts(columns @ columns.T) + ColumnProducts(np.eye(2))).products.tolist()
+    [[6.0, 1.0], [1.0, 11.0]]
+    """
+
+    products: FloatArray
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(self.products + other.products)
+
+
+@dataclass(frozen=True, eq=False)
 class NumericRows(Statistic):
     """True and predicted numbers of rows, for measures that need them sorted.
 
