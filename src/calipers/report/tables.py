@@ -529,10 +529,11 @@ FAIRNESS_CAPTION = (
 
 def fairness_columns(fairness: Fairness) -> list[Column]:
     """Return the columns of a table with a row per disparity between groups."""
-    systems = unique_labels(d.estimate.system for d in fairness)
+    estimates = [d.estimate for d in fairness]
+    systems = unique_labels(e.system for e in estimates)
     rows = [
         estimate_row(e, numbers.rounding([(e.value, e.low, e.high)]), systems[e.system])
-        for e in (d.estimate for d in fairness)
+        for e in estimates
     ]
     columns = _attribute_columns(
         rows,
@@ -540,7 +541,7 @@ def fairness_columns(fairness: Fairness) -> list[Column]:
         ("system", KEY, "system"),
         ("value", NUMBER, "value", VALUE),
         (f"{numbers.format_percent(fairness.level)} CI", NUMBERS, "interval", INTERVAL),
-        ("n", NUMBER, "n"),
+        (next((shorten_name(e.unit) for e in estimates), "rows"), NUMBER, "n"),
         ("remarks", WORDS, "remarks", REMARKS),
     )
     for name in ("highest", "lowest"):
