@@ -8,6 +8,7 @@ from pathlib import Path
 
 from calipers.evaluation.availability import (
     ENGINE_REASONS,
+    OUTPUT_REASONS,
     ROW_REASONS,
     TABLE_OPTIONS,
     get_availability,
@@ -78,6 +79,8 @@ def page() -> str:
         "\n".join([BATCHES, *batches, "", *why(of_batches)]),
         "Arguments of single tasks that take all rows in memory:",
         "\n".join(own),
+        "Arguments of regression that are of one output, where the truth has several:",
+        "\n".join(f"- `{option}`: {reason}." for option, reason in OUTPUT_REASONS.items()),
     ]
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
 

@@ -143,7 +143,7 @@ def of_task(task: Task) -> tuple[Given, list[str]]:
     own before those of all tasks; the table; and the options, the task's own before those of all
     tasks."""
     given: dict[str, Column | Argument] = {DATA.name: DATA} if task.table == DATA.name else {}
-    given |= {name: OPTIONS[name] for name in task.options if name != "states"}
+    given |= {name: OPTIONS[name] for name in task.options if name in OPTIONS}
     engine = engine_argument(task)
     if engine is not None:
         given["engine"] = engine

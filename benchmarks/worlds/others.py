@@ -54,6 +54,7 @@ OF_CLASSES = (
     *("G-mean", "ordinal-MAE", "AMAE", "Cramer-V", "uncertainty-coefficient"),
     *("Bangdiwala-B", "Bennett-S", "NIR"),
 )
+OF_ORDER = ("ordinal-MAE", "AMAE", "Bangdiwala-B")
 OF_RESIDUALS = (
     *("MASE(naive_mae=2)", "mean-error", "MAPE", "sMAPE", "MSLE", "gamma-deviance"),
     *("Tweedie-deviance(power=1.5)", "adjusted-R2(predictors=3)", "explained-variance"),
@@ -132,6 +133,17 @@ def classes(random: Random, rows: int) -> Evaluate:
         called = np.clip(truth + random.choice((-1, 0, 1), rows, p=(0.15, 0.7, 0.15)), 0, 3)
         if len(np.unique(truth)) == 4:
             return CLASSIFICATION(truth, called, labels=list(range(4)), measures=OF_CLASSES)
+
+
+def few_errors(random: Random, rows: int) -> Evaluate:
+    """Five classes in order, rarer one by one; 3% of the rows are called a class beside."""
+    shares = 0.6 ** np.arange(5)
+    while True:
+        truth = random.choice(5, rows, p=shares / shares.sum())
+        step = np.where((truth == 0) | ((truth < 4) & (random.random(rows) < 0.5)), 1, -1)
+        called = truth + step * (random.random(rows) < 0.03)
+        if len(np.unique(truth)) == 5:
+            return CLASSIFICATION(truth, called, labels=list(range(5)), measures=OF_ORDER)
 
 
 def ordered(random: Random, rows: int) -> Evaluate:
@@ -308,6 +320,7 @@ OF_POINTS = Design("partitions", "squared silhouettes", silhouettes, 0, "points"
 DESIGNS = (
     Design("labels", "the other measures of two classes", labels, 2_000_000),
     Design("classes", "the other measures of four classes", classes, 2_000_000, large=400),
+    Design("classes", "few errors of ordered classes", few_errors, 2_000_000, sizes=(40, 100)),
     Design("probabilities", "of ordered classes", ordered, 1_000_000),
     Design("points", "the other measures of scores", scores, 1_000_000),
     Design("probabilities", "parts of scores, overconfident", probabilities, 1_000_000),

@@ -75,6 +75,39 @@ def raters(items: int, word: str) -> World:
     )
 
 
+#: How often a rater gives a grade beside the true one, and any grade at all.
+GRADES: Mapping[str, tuple[float, float]] = {
+    "one step off": (0.1, 0.0),
+    "often one step off": (0.6, 0.0),
+    "one step off, 2% any grade": (0.2, 0.02),
+}
+WEIGHTED = ("Gwet-AC2", "Brennan-Prediger(weighting='quadratic')", *ORDINAL)
+
+
+def _grades(random: Random, items: int, word: str) -> Floats:
+    beside, arbitrary = GRADES[word]
+    truth = random.choice(5, items, p=(0.1, 0.2, 0.3, 0.25, 0.15))
+    step = random.choice((-1, 1), (items, RATERS)) * (random.random((items, RATERS)) < beside)
+    grades = np.clip(truth[:, None] + step, 0, 4)
+    is_any = random.random((items, RATERS)) < arbitrary
+    return np.where(is_any, random.integers(0, 5, (items, RATERS)), grades).astype(np.float64)
+
+
+def grades(items: int, word: str) -> World:
+    """Three raters who give grades, measured with weights of disagreements."""
+
+    def found() -> dict[str, float]:
+        given = _grades(np.random.default_rng(0), 400_000, word)
+        counts = (given[:, :, None] == np.arange(5)).sum(axis=1)
+        r = Ratings.from_counts(counts, list("01234"), np.arange(5.0))
+        return {name: float(cal.measure(name).apply(r)) for name in WEIGHTED}
+
+    def draw(random: Random) -> Evaluate:
+        return partial(cal.agreement, _table(_grades(random, items, word)), measures=WEIGHTED)
+
+    return World("raters", f"grades, {word}", f"{items} items", found, draw, items >= 50)
+
+
 #: The reliability of three raters, two of them for differences: the spread of their error, and how
 #: much higher each is on average.
 RELIABILITIES: Mapping[str, tuple[float, tuple[float, ...]]] = {
@@ -143,6 +176,7 @@ def worlds() -> list[World]:
     """Those whose coverage is measured."""
     return [
         *(raters(n, word) for word in DESIGNS for n in (20, 50, 200)),
+        *(grades(n, word) for word in GRADES for n in (20, 50, 200)),
         *(numbers(n, word, k) for k in (3, 2) for word in RELIABILITIES for n in (20, 50, 200)),
         *(two_sets(n, word) for word in DESIGNS for n in (20, 50, 200)),
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,27 @@ def test_a_table_of_cut_offs(folder: Path, capsys: pytest.CaptureFixture[str]) -
     assert "--threshold-table 'x': expected all, or numbers" in run(
         capsys, *asked[:-1], "x", "-m", "AUC", code=2
     )
+
+
+def test_disparities_between_slices(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Those of the function, in JSON and read from it, on the page and in every other document."""
+    TABLE.assign(p=TABLE.s > 0.5).astype({"p": int}).to_csv("p.csv", index=False)
+    asked = ["p.csv", "--truth", "y", "--predicted", "p", "-m", "accuracy", "--slice", "site"]
+    names = ["--fairness", "default", "--fairness", "accuracy-group-min"]
+    made = run(capsys, *asked, *names, "--report", "p.html")
+    ev = cal.classification("y", {"p": "p"}, data="p.csv", slices=["site"], measures="accuracy")
+    expected = cal.fairness(ev, measures=["default", "accuracy-group-min"])
+    assert len(expected) == 7
+    assert results.from_json(json.dumps(made)).fairness.rows() == expected.rows()
+    pages = (Path("p.html").read_text(), replace(ev, fairness=expected).to_markdown())
+    for page in pages:
+        assert "Fairness between groups" in page
+        assert all(d.estimate.measure in page for d in expected)
+    by_batches = run(capsys, *asked[:-2], "--slice", "site", *names, "--engine", "stream")
+    assert [row["lowest"] for row in by_batches["fairness"]["rows"]] == [d.lowest for d in expected]
+    message = run(capsys, *asked[:-2], *names, code=2)
+    assert "--fairness is between groups; --slice COL defines them" in message
+    assert "accuracy-gap" in run(capsys, *asked, "--fairness", "accuracy-gap", code=3)
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> Any:

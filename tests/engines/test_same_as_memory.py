@@ -108,8 +108,7 @@ CELLS = "replicates of rows; a stream draws the cells of its table of scores"
 CLUSTERS = "replicates of whole clusters, which a stream does not draw"
 BY_CLUSTER = "the cells, or bins, of each cluster, which are not added up"
 ORDER = "rows of each cluster in the order of their errors"
-COMPONENTS = "the covariances of the components, which are not added up"
-TAIL = "the kurtosis of the truth, and the influence of each row"
+COMPONENTS = "the influence of each cluster on every component, which is not added up"
 
 POISSON = "basic Poisson bootstrap [B]"
 #: Methods of intervals in memory and in a stream that differ, and what memory's takes.
@@ -127,7 +126,6 @@ NUMBERS: dict[tuple[str, str], str] = {
     ("Clopper-Pearson of the bins", "none"): BY_CLUSTER,
     ("Woodruff, cluster-robust", "none"): ORDER,
     ("jackknife, noncentral chi-square*", "jackknife, log of 1 − value*"): COMPONENTS,
-    ("jackknife, log, but a heavy tail", "jackknife, log"): TAIL,
 }
 
 #: The same of the tests of differences.

@@ -136,6 +136,12 @@ def test_other_tasks_and_undefined_values() -> None:
     [ratio] = cal.fairness(ev, measures="R2-ratio")
     assert math.isnan(ratio.estimate.value)
     assert ratio.estimate.interval_reason == "undefined_value"
+    # Of several labels, averages over them are measures of the evaluation too.
+    tags = [[*"ab"[: t + 1]] for t in TRUTH]
+    tagged = cal.multilabel(tags, tags[::-1], slices={"site": SITE}, measures=["macro-F1"])
+    [gap] = cal.fairness(tagged)
+    by_site = [row.estimate.value for row in tagged.slices]
+    assert gap.estimate.value == pytest.approx(max(by_site) - min(by_site))
     lone = np.where(np.arange(200) < 4, "few", SITE)  # four rows, all positive
     found = cal.fairness(evaluated(slices={"site": lone}), measures="FPR-difference")
     assert math.isnan(found[0].estimate.value)

@@ -20,6 +20,7 @@ from calipers.cli.group import cli
 from calipers.evaluation.availability import (
     ENGINE_REASONS,
     ENGINES,
+    OUTPUT_REASONS,
     ROW_REASONS,
     TABLE_OPTIONS,
     TASK_REASONS,
@@ -572,6 +573,74 @@ def test_what_takes_all_rows_says_why(task: str, option: str) -> None:
     with pytest.raises(cal.InputError, match="takes all rows in memory") as error:
         run(task, "stream", **{option: given})
     assert ROW_REASONS[option] in str(error.value)
+
+
+#: Training series of each kind of site, and how forecasts are asked for by arguments of regression
+#: alone, with what each of them is compared with.
+PAST = {site: 0.3 * RANDOM.normal(size=40).cumsum() for site in "xy"}
+FORECASTS: dict[str, dict[str, Any]] = {
+    "training": {"training": PAST, "series": "site", "measures": ["MASE", "RMSSE"]},
+    "series": {"training": PAST, "series": "site", "measures": ["MASE"], "cluster": "user"},
+    "ensemble": {"predicted": None, "ensemble": {"a": "n*"}, "measures": ["CRPS", "RMSE"]},
+    "quantiles": {
+        "predicted": None,
+        "quantiles": {"a": {0.2: "nb", 0.5: "na", 0.8: "nc"}},
+        "measures": ["WIS", "MAE"],
+    },
+}
+
+
+def by_hand(option: str) -> list[float]:
+    """The measures of the first system, written out."""
+    residual = COLUMNS["na"] - NUMBER
+    if option in ("training", "series"):
+        steps = {site: np.diff(past) for site, past in PAST.items()}
+        mean, square = (
+            np.array([size(steps[site]) for site in SITE])
+            for size in (lambda d: np.abs(d).mean(), lambda d: np.square(d).mean())
+        )
+        return [np.mean(np.abs(residual) / mean), np.sqrt(np.mean(residual**2 / square))]
+    if option == "ensemble":
+        members = np.column_stack([COLUMNS[n] for n in ("number", "na", "nb", "nc")])
+        apart = np.abs(members[:, :, None] - members[:, None]).mean(axis=(1, 2))
+        error = np.abs(members - NUMBER[:, None]).mean(axis=1)
+        mean = members.mean(axis=1) - NUMBER
+        return [np.mean(error - apart / 2), np.sqrt(np.mean(mean**2))]
+    losses = [
+        np.abs(residual) / 2,
+        *(
+            np.where(COLUMNS[n] < NUMBER, level, 1 - level) * np.abs(NUMBER - COLUMNS[n])
+            for level, n in ((0.2, "nb"), (0.8, "nc"))
+        ),
+    ]
+    return [2 * np.mean(losses), np.mean(np.abs(residual))]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["memory", "stream", "dask"])
+@pytest.mark.parametrize("option", FORECASTS)
+def test_forecasts_work_with_every_engine(option: str, engine: str) -> None:
+    """With the values by hand, and the intervals of all rows in memory."""
+    how = {**FORECASTS[option], "interval": "analytic"}
+    if engine == "dask":
+        frames = pytest.importorskip("dask.dataframe")
+        how["data"] = frames.from_pandas(table().to_pandas(), npartitions=3)
+    found, base = run("regression", engine, **how), run("regression", "memory", **how)
+    expected = by_hand(option)[: len(how["measures"])]
+    np.testing.assert_allclose(values(found)[: len(expected)], expected, rtol=1e-9)
+    same(found, base)
+    np.testing.assert_allclose(lengths(found), lengths(base), rtol=1e-6)
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+@pytest.mark.parametrize("option", OUTPUT_REASONS)
+def test_what_is_of_one_output_says_why(option: str, engine: str) -> None:
+    how = {**FORECASTS[option], "truth": ["number", "age"]}
+    if option == "training":
+        how["predicted"] = {"a": ["na", "nb"]}
+    with pytest.raises(cal.InputError, match="of one output; the truth has several") as error:
+        run("regression", engine, **how)
+    assert OUTPUT_REASONS[option] in str(error.value)
 
 
 def test_batches_that_would_cut_through_groups_are_refused() -> None:

@@ -1,7 +1,11 @@
 """Quantiles by selection and ranks of rows that count alike are those of rows with weights."""
 
+from functools import reduce
+from operator import add
+
 import numpy as np
 import pytest
+from scipy import stats
 
 from calipers.statistics.regression import (
     FitMoments,
@@ -63,3 +67,25 @@ def test_only_row_left_out_leaves_nothing() -> None:
     one = np.array([2.0])
     made = LeaveOneOutMoments(NumericMoments.from_rows(one, one + 1), one, one + 1, None)
     assert (made.rows, float(made.weight), made.of_truth.tolist()) == (0, 0.0, [0.0])
+
+
+def test_kurtosis_of_the_truth_is_merged() -> None:
+    """Central moments of the third and fourth order, also of numbers far from 0 and with weights."""
+    random = np.random.default_rng(8)
+    truth, weight = 1e3 + np.exp(random.normal(size=90)), random.integers(1, 4, 90).astype(float)
+    for weights in (None, weight):
+        batches = [
+            FitMoments.from_rows(
+                truth[rows], truth[rows], None if weights is None else weights[rows]
+            )
+            for rows in np.array_split(np.arange(90), (7, 8, 40))
+        ]
+        found = reduce(add, batches)
+        repeated = np.repeat(truth, np.ones(90, int) if weights is None else weights.astype(int))
+        squares = found.squared_truth
+        assert squares is not None
+        kurtosis = 1 + squares.m2 / squares.weight / squares.mean**2
+        assert kurtosis == pytest.approx(stats.kurtosis(repeated, fisher=False), rel=1e-9)
+        assert found.truth_powers[0] / len(repeated) == pytest.approx(
+            stats.moment(repeated, 3), rel=1e-9
+        )

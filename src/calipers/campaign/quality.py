@@ -38,6 +38,7 @@ from calipers.inference import omnibus
 from calipers.lazy_dataclasses import dataclass
 from calipers.measures import parse
 from calipers.report.numbers import format_count
+from calipers.results.comparison import descending_levels
 from calipers.statistics import FloatArray
 
 
@@ -668,7 +669,7 @@ def _separation(scores: SystemTopicScores, draws: int, seed: int) -> Separation:
         detectable,
         needed,
         tuple(steps),
-        tuple(sorted((float(scores.p[i, j]) for i, j in pairs), reverse=True)),
+        descending_levels(float(scores.p[i, j]) for i, j in pairs),
         scores.tukey.critical_difference,
         swap_rates(values, _swap_width(scores), seed),
     )

@@ -29,6 +29,7 @@ from calipers.report.blocks import (
 from calipers.report.figures.basic_charts import bar_chart, line_chart, range_chart
 from calipers.report.figures.curves import MAX_CURVES, get_chart
 from calipers.report.figures.figure import Figure
+from calipers.report.figures.significance_levels import significance_figure
 from calipers.report.grouping import group_by
 from calipers.report.numbers import format_count, rounding
 from calipers.report.safe_names import escape_unprintable, shorten_name
@@ -588,25 +589,9 @@ def _separation(
                 tuple((m, str(n), _cell(x)) for m, n, x in points),
             )
         )  # fmt: skip
-    levels = [
-        (s.measure, index, p)
-        for s in check.separation
-        for index, p in enumerate(s.p_values, 1)
-        if len(s.p_values) > 1
-    ]
+    levels = {s.measure: s.p_values for s in check.separation if len(s.p_values) > 1}
     if levels:
-        figures.append(
-            Figure(
-                "Achieved significance levels",
-                "The p-values of all pairs of systems, in descending order.",
-                "p-value of each pair of systems (randomized Tukey HSD), from the largest on. The "
-                "closer a curve is to 0, the more the measure discriminates between systems "
-                "(Sakai 2006).",
-                line_chart(levels, "pairs of systems, by p-value", "p-value", is_proportion=True),
-                ("measure", "pair", "p-value"),
-                tuple((m, str(n), _cell(p)) for m, n, p in levels),
-            )
-        )  # fmt: skip
+        figures.append(significance_figure(levels, "randomized Tukey HSD"))
     swap_points = [
         (s.measure, low, rate)
         for s in check.separation

@@ -20,6 +20,7 @@ from calipers.cli.options import (
     column_parameter,
     combine_options,
     flag_option,
+    repeatable_option,
     shared_options,
 )
 from calipers.cli.output import DATA_FORMATS, UNIT_DATA_FORMATS, check_table_output, print_tables
@@ -51,6 +52,15 @@ _LEADING_OPTIONS, _TRAILING_OPTIONS = (
         "n_resamples",
         "seed",
     ),
+)
+#: Option of the disparities between slices, with which `calipers.fairness` is computed.
+_fairness_option = repeatable_option(
+    "--fairness",
+    "NAME",
+    "Disparity between the groups that --slice defines: a measure, or one of demographic-parity, "
+    "equalized-odds and equal-opportunity, followed by -difference, -ratio, -group-min or "
+    "-group-max. 'default' stands for differences and ratios of these three for two classes, and "
+    "otherwise for the differences of all measures. Repeatable.",
 )
 
 
@@ -117,6 +127,7 @@ class TaskCommand(Command):
             *map(argument_option, task.arguments),
             *shared_columns,
             *self._shared(_LEADING_OPTIONS),
+            *([_fairness_option] if "fairness" in task.options else []),
             self.task_options(),
             *([flag_option(f"--{task.below}", task.below_help)] if task.below else []),
             *self._shared(("undefined",)),
@@ -159,6 +170,7 @@ class TaskCommand(Command):
         omitted_names = {str(p.name) for p in added_parameters(output_options)}
         omitted_names |= {
             "slices",
+            "fairness",
             "save_state",
             "merge",
             "no_compare",
@@ -204,7 +216,16 @@ class TaskCommand(Command):
             for name in conventions.tasks[task.name].options:
                 if not is_given(name):
                     del options[name]
+        disparities = options.pop("fairness", ())
+        if disparities and not options["slices"]:
+            raise click.UsageError("--fairness is between groups; --slice COL defines them")
         evaluation = self.evaluate(options, output)
+        if disparities:
+            from dataclasses import replace
+
+            from calipers.evaluate.fairness import fairness
+
+            evaluation = replace(evaluation, fairness=fairness(evaluation, measures=disparities))
         self.finish(evaluation, output, show_tables=below, **look)
 
     def check(self, options: dict[str, Any], output: OutputOptions) -> None:

@@ -262,7 +262,7 @@ class SecondPassResult(Mergeable):
     inner_products: FloatArray
     cluster_sums: Mapping[int, FloatArray]
     pair_differences: PairDifferences
-    #: Sums of cubes of columns, for averages over classes.
+    #: Sums of cubes of columns, for averages over classes and errors relative to the truth.
     cube_sums: Mapping[int, float]
     #: Weight of the rows of each cluster in each cell of the classes, shape (C, K·K).
     cluster_cell_weights: Mapping[int, FloatArray]
@@ -333,6 +333,7 @@ class SecondPass:
             index_by_request[request]: float(np.power(influence.corrected.column, 3).sum())
             for request, influence in influences.items()
             if isinstance(self.influence_task.statistics[request], ClassTables)
+            or request[1].definition.interval == "relative"
         }
         products = inner_products(list(gram_columns(influences).values()))
         joint = _joint_sums(systems, self.joint_measures)

@@ -344,6 +344,9 @@ class TwoPassEvaluation:
         if isinstance(statistic, NumericRows) and estimate.kind == "quantile":
             return costs.add_quantile_limits(measure, estimate, statistic)
         if isinstance(statistic, NumericMoments | NumericRows):
+            if estimate.kind == "relative error":
+                skewness = partial(self._skewness, request)
+                estimate = replace(estimate, compute_scaled_skewness=skewness)
             return add_streamed_intervals(estimate, statistic)
         return estimate
 

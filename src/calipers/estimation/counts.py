@@ -235,9 +235,24 @@ class ClassCounts:
     def _posterior_interval(self, measure: MeasureLike, level: float) -> Interval:
         """Return the posterior interval of independent rows of equal weight.
 
-        Other rows are replaced by an effective number of such rows.
+        Other rows are replaced by an effective number of such rows. Of measures with their "own
+        end", the limit at the end of no errors is that of a prior without errors.
         """
-        return posterior_interval(self.posterior_draws(measure), measure, self.cells, level)
+        posterior = partial(posterior_interval, measure=measure, cells=self.cells, level=level)
+        interval = posterior(self.posterior_draws(measure))
+        if measure.definition.interval != "own_end" or interval.reason:
+            return interval
+        names = self.matrix.labels
+        draws = [
+            measure.apply(cells.margin_confusion(counts, names))
+            for cells, counts in self.cells.draw_posterior(self.settings, adds_errors=False)
+        ]
+        without_errors = posterior(np.concatenate(draws))
+        if without_errors.reason:  # there is no error
+            return interval
+        if measure.definition.higher_is_better:
+            return replace(interval, high=without_errors.high)
+        return replace(interval, low=without_errors.low)
 
     def proportion_matrix(
         self, measure: Any, matrix: ConfusionMatrix | None = None

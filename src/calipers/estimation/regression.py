@@ -28,6 +28,7 @@ from calipers.inference.variance_estimators import (
 from calipers.lazy_dataclasses import dataclass
 from calipers.measures import parse
 from calipers.statistics import (
+    ColumnProducts,
     FitMoments,
     FloatArray,
     Moments,
@@ -69,11 +70,35 @@ _KINDS_WITH_TAIL = ("proportion of variance", "relative error")
 
 
 def estimate_from_statistic(
-    measure: MeasureLike, statistic: NumericMoments | NumericRows, settings: Settings, n_rows: int
+    measure: MeasureLike,
+    statistic: NumericMoments | NumericRows,
+    settings: Settings,
+    n_rows: int,
+    second_pass_statistic: Callable[[], ColumnProducts | None] | None = None,
 ) -> PointEstimate:
-    """Estimate a measure from moments or rows, without its sampling distribution."""
-    definition = measure.definition
+    """Estimate a measure from moments or rows, without its sampling distribution.
+
+    ``second_pass_statistic`` returns the covariances of the components of the measure, if it has
+    any, from a second pass over independent rows.
+    """
+    definition, methods = measure.definition, dict[str, IntervalFunction]()
+    if (
+        definition.components is not None
+        and second_pass_statistic is not None
+        and isinstance(statistic, NumericMoments)
+    ):
+        vector = definition.components(statistic, **measure.parameters)
+
+        def component_interval(level: float) -> Interval | None:
+            second, df = second_pass_statistic(), max(statistic.effective_size - 1, 0.0)
+            if second is None:
+                return None
+            limits = one_minus(length_interval(vector, second.products, level, df))
+            return limits and replace(limits, method=f"jackknife, {limits.method}")
+
+        methods["noncentral chi-square"] = component_interval
     return PointEstimate(
+        methods=methods,
         value=float(measure.apply(statistic)),
         kind=_KIND_BY_INTERVAL.get(definition.interval, "largest"),
         settings=settings,
@@ -97,7 +122,9 @@ def add_streamed_intervals(
         squared = rows.squared if isinstance(rows, FitMoments) else None
         if squared is None or estimate.kind not in _KINDS_WITH_TAIL:
             return estimate
-        return replace(estimate, kurtosis_z=lambda: excess_kurtosis_z(squared))
+        truth = rows.squared_truth if estimate.kind == "relative error" else None
+        columns = [moments for moments in (squared, truth) if moments is not None]
+        return replace(estimate, kurtosis_z=lambda: max(map(excess_kurtosis_z, columns)))
     if estimate.kind == "median":
         size = effective_size_from_weights(rows.weight)
         limits: IntervalFunction = partial(_quantile_interval, rows, size, WOODRUFF_NAME)
@@ -259,13 +286,39 @@ def pairwise_interval(
 
 
 def length_interval(
+    vector: FloatArray,
+    covariances: FloatArray,
+    level: float,
+    df: float,
+    se: float | None = None,
+) -> Interval | None:
+    """Return the interval of the length of a vector of components with these covariances.
+
+    ``se`` is the standard error of the length, by default by the covariances. If all components
+    were 0, the square of the length would be about c times χ² with ν degrees of freedom, c = tr
+    Σ²/tr Σ and ν = tr Σ/c, by their covariances Σ (Patnaik 1949).
+    """
+    length = float(np.sqrt(np.square(vector).sum()))
+    if not length > 0:
+        return None
+    if se is None:
+        se = math.sqrt(max(float(vector @ covariances @ vector), 0.0)) / length
+    if not (df > 0 and 0 < se < math.inf):
+        return None
+    factor = intervals.student_se(1.0, df, level)
+    scaled = covariances * factor**2
+    trace, squares = float(np.trace(scaled)), float(np.square(scaled).sum())
+    statistic, freedom = length**2 * trace / squares, trace**2 / squares
+    low, high = norm_limits(length, intervals.student_se(se, df, level), statistic, freedom, level)
+    return Interval(low, high, "noncentral chi-square", se=se)
+
+
+def influence_length_interval(
     vector: FloatArray, columns: FloatArray, estimator: VarianceEstimator, level: float
 ) -> Interval | None:
     """Return the interval of the length of a vector, by the influence of rows on each component.
 
-    If all components were 0, the square of the length would be about c times χ² with ν degrees of
-    freedom, c = tr Σ²/tr Σ and ν = tr Σ/c, by their covariances Σ (Patnaik 1949). ``columns`` are
-    those of ``estimator``, of shape (n_components, n).
+    ``columns`` are those of ``estimator``, of shape (n_components, n).
     """
     length = float(np.sqrt(np.square(vector).sum()))
     if not length > 0:
@@ -274,19 +327,20 @@ def length_interval(
         influence = vector @ columns / length
     error = Influence(influence, estimator, "").standard_error
     df = error.df if error.df is not None else math.inf
-    if not (df > 0 and 0 < error.se < math.inf):
-        return None
     vectors = np.stack([estimator.covariance_vector(column) for column in columns])
-    covariances = vectors @ vectors.T * (intervals.student_se(1.0, df, level) ** 2)
-    trace, squares = float(np.trace(covariances)), float(np.square(covariances).sum())
-    statistic, freedom = length**2 * trace / squares, trace**2 / squares
-    se = intervals.student_se(error.se, df, level)
-    low, high = norm_limits(length, se, statistic, freedom, level)
-    name = "noncentral chi-square"
+    limits = length_interval(vector, vectors @ vectors.T, level, df, error.se)
+    if limits is None:
+        return None
+    name = limits.method
     if isinstance(estimator, JackknifeVariance):
         name = f"jackknife, {name}"
-    name = name if estimator.clusters is None else estimator.clusters.annotate_method(name)
-    return Interval(low, high, name, se=error.se)
+    clusters = estimator.clusters
+    return replace(limits, method=name if clusters is None else clusters.annotate_method(name))
+
+
+def one_minus(limits: Interval | None) -> Interval | None:
+    """Return the interval of 1 − a number."""
+    return limits and replace(limits, low=1 - limits.high, high=1 - limits.low)
 
 
 # --- Moments --------------------------------------------------------------------------------------
@@ -348,12 +402,35 @@ class MomentRows(NumericSample):
     ) -> dict[str, IntervalFunction]:
         methods = super()._methods(measure, estimate)
         if measure.definition.components is not None and self.truth.ndim == 1:
-            methods["noncentral chi-square"] = partial(self._length_interval, measure)
+            methods["noncentral chi-square"] = partial(self._component_interval, measure)
         return methods
 
-    def _length_interval(self, measure: MeasureLike, level: float) -> Interval | None:
+    def _component_interval(self, measure: MeasureLike, level: float) -> Interval | None:
         """Return the interval of 1 − the length of a vector of components."""
-        components, moments = measure.definition.components, self.statistic
+        assert measure.definition.components is not None
+        vector = measure.definition.components(self.statistic, **measure.parameters)
+        estimator, changes = self._component_influence(measure, self.statistic)
+        return one_minus(influence_length_interval(vector, changes, estimator, level))
+
+    def second_pass_statistic(
+        self, measure: MeasureLike, total: NumericMoments
+    ) -> ColumnProducts | None:
+        """Return the covariances of the components of a measure, as far as these rows add to them.
+
+        None is returned without components, and for clusters.
+        """
+        is_applicable = self.clusters is None and self.truth.ndim == 1
+        if measure.definition.components is None or not is_applicable:
+            return None
+        estimator, changes = self._component_influence(measure, total)
+        columns = np.stack([estimator.covariance_vector(column) for column in changes])
+        return ColumnProducts(columns @ columns.T)
+
+    def _component_influence(
+        self, measure: MeasureLike, moments: NumericMoments
+    ) -> tuple[JackknifeVariance, FloatArray]:
+        """Return the jackknife influence of the rows on each component, and its variance."""
+        components = measure.definition.components
         assert components is not None
         vector = components(moments, **measure.parameters)
         estimator = JackknifeVariance(
@@ -368,8 +445,7 @@ class MomentRows(NumericSample):
             )
             with np.errstate(divide="ignore", invalid="ignore"):
                 changes[:, block] = (vector - components(remaining, **measure.parameters)).T
-        limits = length_interval(vector, changes, estimator, level)
-        return limits and replace(limits, low=1 - limits.high, high=1 - limits.low)
+        return estimator, changes
 
     def _unexplained_influence(
         self, measure: MeasureLike, moments: NumericMoments

@@ -93,7 +93,9 @@ def estimate_from_statistic(
     if isinstance(statistic, UpliftRows):
         return uplift.estimate_from_statistic(measure, statistic, settings, n_rows)
     if isinstance(statistic, NumericMoments | NumericRows):
-        return regression.estimate_from_statistic(measure, statistic, settings, n_rows)
+        return regression.estimate_from_statistic(
+            measure, statistic, settings, n_rows, second_pass_statistic
+        )
     if isinstance(statistic, SurvivalRows):
         return survival.estimate_from_statistic(measure, statistic, settings, n_rows)
     if isinstance(statistic, Ratings):

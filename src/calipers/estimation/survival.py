@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calipers.caching import cached, cached_property
-from calipers.estimation.regression import length_interval, pairwise_interval
+from calipers.estimation.regression import influence_length_interval, pairwise_interval
 from calipers.estimation.undefined import undefined_reasons
 from calipers.inference import intervals
 from calipers.inference.intervals import Interval
@@ -141,6 +141,6 @@ class SurvivalSample:
         bins = proportions.shape[1]
         deviations = math.sqrt(bins) * (proportions - 1 / bins)
         estimator = MeanVariance(self.weight, self.clusters)
-        return length_interval(
+        return influence_length_interval(
             rows.weight @ deviations / rows.total, deviations.T, estimator, level
         )

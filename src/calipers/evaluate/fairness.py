@@ -15,6 +15,7 @@ import numpy as np
 from calipers.data.errors import InputError, did_you_mean
 from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.options import check_level
+from calipers.evaluation.shared import expand_defaults
 from calipers.evaluation.slice_definitions import MISSING_SLICE
 from calipers.inference import group_disparities, method_selection
 from calipers.inference.group_disparities import GroupEstimates
@@ -65,8 +66,8 @@ def fairness(
         ``equal-opportunity``) or any measure of the task, followed by ``-difference`` (largest
         minus smallest value of the groups), ``-ratio`` (smallest over largest), ``-group-min`` or
         ``-group-max``. The names of fairlearn, as ``equalized_odds_difference``, mean the same. By
-        default the differences and ratios of the three criteria for two classes, and the
-        differences of the measures of the evaluation otherwise.
+        default (``"default"`` among others) the differences and ratios of the three criteria for
+        two classes, and the differences of the measures of the evaluation otherwise.
     level : float, optional
         Confidence level; by default that of the evaluation.
 
@@ -141,21 +142,18 @@ def fairness(
     return Fairness(tuple(rows), level, dict(evaluation.provenance))
 
 
-def _families(evaluation: Evaluation) -> Sequence[str]:
-    return TASKS[evaluation.task]
-
-
 def _read_requests(evaluation: Evaluation, measures: str | Sequence[str] | None) -> list[_Request]:
-    sources, names = evaluation.sources, [measures] if isinstance(measures, str) else measures
+    sources = evaluation.sources
     is_binary = evaluation.task == "classification" and sources.problem.kind == "two classes"
-    if names is None:
-        criteria = CRITERIA if is_binary else ()
-        names = [f"{c}-{statistic}" for c in criteria for statistic in ("difference", "ratio")]
-        names = names or [f"{m}-difference" for m in sources.measures]
-    if not names:
+    defaults = (
+        [f"{c}-{statistic}" for c in CRITERIA for statistic in ("difference", "ratio")]
+        if is_binary
+        else [f"{m}-difference" for m in sources.measures]
+    )
+    if measures is not None and not measures:
         raise InputError("measures: there is none, expected at least one disparity")
     requests = []
-    for name in names:
+    for name in dict.fromkeys(expand_defaults(measures, defaults)):
         match = _NAME.fullmatch(str(name))
         if match is None:
             raise InputError(
@@ -176,8 +174,12 @@ def _read_requests(evaluation: Evaluation, measures: str | Sequence[str] | None)
 
 
 def _parse_measure(evaluation: Evaluation, name: str) -> tuple[str, tuple[Measure, ...]]:
+    canonical = evaluation.canonical_name(name)
+    for measure in evaluation.sources.measures:
+        if str(measure) == canonical:
+            return canonical, (measure,)
     try:
-        measure = parse(name, _families(evaluation))
+        measure = parse(name, TASKS[evaluation.task])
     except UnknownMeasureError as error:
         hint = did_you_mean(name, [*CRITERIA, *map(str, evaluation.sources.measures)])
         raise InputError(f"measures: {error}; of criteria and measures here {hint}") from None

@@ -16,6 +16,7 @@ from calipers.data.multioutput import (
     to_outputs,
 )
 from calipers.evaluation.arguments import validate_arguments
+from calipers.evaluation.availability import OUTPUT_REASONS
 from calipers.evaluation.models import check_model_arguments, has_estimators, predict_numbers
 from calipers.evaluation.options import MeasureNames
 from calipers.evaluation.problems.multioutput import MultioutputProblem
@@ -321,7 +322,8 @@ def _training_fields(arguments: Mapping[str, Any]) -> dict[str, Any]:
 def _check_series(fields: Mapping[str, Any], *, is_multioutput: bool) -> None:
     """Check that training series are those of a single output."""
     if fields and is_multioutput:
-        raise InputError("training= is of one output; the truth has several")
+        reason = OUTPUT_REASONS["training"]
+        raise InputError(f"training= is of one output; the truth has several: {reason}")
 
 
 def _check_predictions(columns: Mapping[str, Any], *, is_multioutput: bool) -> None:
@@ -330,7 +332,8 @@ def _check_predictions(columns: Mapping[str, Any], *, is_multioutput: bool) -> N
     if len(kinds) != 1:
         raise InputError("regression takes predicted=, or else quantiles= or ensemble=")
     if is_multioutput and kinds != ["predicted"]:
-        raise InputError(f"{kinds[0]}= are of one output; the truth has several")
+        reason = OUTPUT_REASONS[kinds[0]]
+        raise InputError(f"{kinds[0]}= are of one output; the truth has several: {reason}")
 
 
 def _problem_from_stream(

@@ -155,6 +155,13 @@ ROW_REASONS: Mapping[str, str] = {
 TASK_ROW_REASONS: Mapping[tuple[str, str], str] = {
     ("clustering", "curves"): "silhouettes and points are drawn one by one",
 }
+#: Why an argument of regression is of one output, where the truth has several.
+OUTPUT_REASONS: Mapping[str, str] = {
+    "training": "a naive forecast has an error on each output, and series of one are given",
+    "quantiles": "quantiles of one output say nothing of the others, so evaluate each output",
+    "ensemble": "members of one output say nothing of the others, so evaluate each output",
+}
+
 #: Options that work in batches after all, by task, because the values of each group are returned.
 GROUP_OPTIONS: Mapping[str, tuple[str, ...]] = {"ranking": ("time",)}
 

@@ -179,7 +179,8 @@ class Task:
     arguments : tuple of Argument, default=()
         Arguments that only this task has.
     options : tuple of str, default=()
-        Shared options that the task takes: fields of ``Options``, and ``"states"``.
+        Shared options that the task takes: fields of ``Options``, and of its command ``"states"``
+        and ``"fairness"``.
     help : str, default=""
         Help text of the command, if it is longer than ``summary``.
     engines : tuple of str, default=("memory",)
@@ -260,9 +261,9 @@ class Task:
     def takes(self) -> frozenset[str]:
         """Names of all arguments of the function, except those that only Python takes."""
         columns = {column.role for column in self.columns}
-        argument_names = {argument.name for argument in self.arguments} | set(self.options) - {
-            "states"
-        }
+        argument_names = {argument.name for argument in self.arguments} | (
+            set(self.options) - {"states", "fairness"}
+        )
         engine = {"engine"} if len(self.engines) > 1 else set[str]()
         return frozenset(
             columns | argument_names | engine | ({self.table} if self.table else set())

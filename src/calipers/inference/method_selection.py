@@ -322,6 +322,11 @@ INTERVAL_RULES: Mapping[str, tuple[MethodRule, ...]] = {
     # classes (2, 3 and 6; 40, 100 and 400 rows) their lower limit was 0 in at most 5 of 100 data
     # sets, that of noncentral χ² in 97 to 99 (±1.5); of associations from .1 to .99 it held V 87 to
     # 100 times of 100 (0 to 98) and U 87 to 100 (0 to 99).
+    # The errors that the prior adds, to any class alike, put ordinal MAE and AMAE wholly above the
+    # truth where errors are few and to a class beside: of 3 and 5 classes, 40 and 100 rows, 1 to
+    # 10% of which are wrong, they held it 88 to 97 and 82 to 97 times of 100 (±1.3), Bangdiwala's B
+    # 93 to 99. With no errors added for the limit at their end they do 95 to 100, 94 to 100 and 94
+    # to 100 times, and are 4% longer.
     "measure of counts": (
         MethodRule("effective rows", tries=True),
         MethodRule("noncentral chi-square", tries=True),

@@ -382,11 +382,14 @@ class MultinomialCells:
             len(self.row_cells), self.weight, settings, replicate, self.clusters
         )
 
-    def draw_posterior(self, settings: Settings) -> Iterator[tuple[MultinomialCells, FloatArray]]:
+    def draw_posterior(
+        self, settings: Settings, *, adds_errors: bool = True
+    ) -> Iterator[tuple[MultinomialCells, FloatArray]]:
         """Yield draws of the cell contents from their posterior distribution, and their cells.
 
         Batches have shape (b, C). The distribution is Dirichlet(counts + prior), times the number
-        of rows. Weighted rows count by Kish's number, and clusters as one row each.
+        of rows. Weighted rows count by Kish's number, and clusters as one row each. Unless the
+        prior ``adds_errors``, it is only on the correct cells.
 
         Notes
         -----
@@ -404,6 +407,9 @@ class MultinomialCells:
         size = max(1, min(self.batch_size, -(-settings.n_resamples // turns)))
         for begin in range(0, settings.n_resamples, size):
             cell_index, added = self._prior(generator)
+            if not adds_errors:
+                truth, *predicted = np.unravel_index(cell_index, self.shape)
+                added = np.where(np.all(truth == np.array(predicted), axis=0), added, 0.0)
             cell_index, inverse = np.unique(
                 np.append(self.cell_index, cell_index), return_inverse=True
             )

@@ -438,6 +438,7 @@ def _by_order(_: ConfusionMatrix, __: object) -> bool:
 
 ordinal_error = partial(
     on_counts,
+    interval="own_end",
     higher_is_better=False,
     range=(0, inf),
     range_of_two=(0, 1),
@@ -557,6 +558,7 @@ def uncertainty_coefficient(c: ConfusionMatrix) -> FloatArray:
 
 @rate(
     "Bangdiwala-B",
+    interval="own_end",
     aliases=("bangdiwala_b",),
     undefined={
         "no_common_class": lambda c, _: (c.truth_margin * c.prediction_margin).sum(axis=-1) == 0

@@ -75,6 +75,7 @@ from calipers.results import (
     ConfusionBase,
     Definition,
     Evaluation,
+    Fairness,
     Finding,
     LabelTable,
     Slices,
@@ -207,6 +208,8 @@ def document(result: Any, options: DisplayOptions) -> Iterable[Block]:
             return threshold_document(result, options)
         case Slices():
             return slices_document(result)
+        case Fairness():
+            return fairness_document(result)
     raise TypeError(f"there is no document of a {type(result).__name__}")
 
 
@@ -253,6 +256,7 @@ def evaluation_document(
         yield from _labels(result.label_tables, look)
     sections = [
         () if result.slices is None else slices_document(result.slices, look, result),
+        () if result.fairness is None else fairness_document(result.fairness),
         () if result.thresholds is None else threshold_document(result.thresholds, look),
     ]
     if look.medium is not Medium.NOTEBOOK:
@@ -680,6 +684,13 @@ def _systems_within_by_measure(all_slices: Slices) -> Iterator[Block]:
 
 def _without_measure(columns: Sequence[Column]) -> list[Column]:
     return [column for column in drop_empty_columns(columns) if column.name != "measure"]
+
+
+def fairness_document(fairness: Fairness) -> Iterator[Block]:
+    """Yield a table of the disparities between groups, and its caption."""
+    yield Heading("Fairness between groups", anchor="fairness")
+    yield Table(drop_empty_columns(tables.fairness_columns(fairness)), title="Fairness")
+    yield Lines([tables.FAIRNESS_CAPTION], aside=True)
 
 
 def threshold_document(threshold_tables: ThresholdTables, look: DisplayOptions) -> Iterator[Block]:

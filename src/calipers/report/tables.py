@@ -34,6 +34,7 @@ from calipers.results import (
     Definition,
     Estimate,
     Evaluation,
+    Fairness,
     SliceEstimate,
     Slices,
     ThresholdTable,
@@ -515,6 +516,41 @@ def omitted_slices_note(rows: int) -> str:
     return (
         f"{rows:,} more rows of slices are not shown; the JSON and slices.rows() list all of them."
     )
+
+
+# --- Fairness -------------------------------------------------------------------------------------
+
+
+FAIRNESS_CAPTION = (
+    "Largest difference and smallest ratio of two groups, or the value of one. Intervals are "
+    "joint: they allow for the selection of these groups among all."
+)
+
+
+def fairness_columns(fairness: Fairness) -> list[Column]:
+    """Return the columns of a table with a row per disparity between groups."""
+    estimates = [d.estimate for d in fairness]
+    systems = unique_labels(e.system for e in estimates)
+    rows = [
+        estimate_row(e, numbers.rounding([(e.value, e.low, e.high)]), systems[e.system])
+        for e in estimates
+    ]
+    columns = _attribute_columns(
+        rows,
+        ("disparity", KEY, "measure"),
+        ("system", KEY, "system"),
+        ("value", NUMBER, "value", VALUE),
+        (f"{numbers.format_percent(fairness.level)} CI", NUMBERS, "interval", INTERVAL),
+        (next((shorten_name(e.unit) for e in estimates), "rows"), NUMBER, "n"),
+        ("remarks", WORDS, "remarks", REMARKS),
+    )
+    for name in ("highest", "lowest"):
+        cells = [shorten_name(getattr(d, name)) for d in fairness]
+        columns.insert(4, Column(name, WORDS, cells, is_worded=True))
+    names = unique_labels(d.column for d in fairness)
+    cells = [names[d.column] for d in fairness]
+    columns.insert(0, Column("groups by", KEY, cells, is_worded=True))
+    return _drop_single_system(columns, list(systems))
 
 
 # --- Threshold tables -----------------------------------------------------------------------------

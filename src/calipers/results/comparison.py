@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
@@ -112,6 +112,14 @@ class OmnibusTest(JsonSerializable):
             {f"homogeneous_groups[{i}]": group for i, group in enumerate(self.homogeneous_groups)},
             self.systems,
         )
+
+
+def descending_levels(p_values: Iterable[float]) -> tuple[float, ...]:
+    """Return the achieved significance levels of pairs of systems: their p-values, descending.
+
+    Undefined ones are omitted.
+    """
+    return tuple(sorted((p for p in p_values if not math.isnan(p)), reverse=True))
 
 
 _COLUMNS = (
@@ -258,6 +266,36 @@ class Comparison(JsonSerializable, TidyResult):
             names_by_path["baseline"] = (self.baseline,)
         yield from unknown_names(names_by_path, systems)
 
+    def significance_levels(self) -> dict[str, tuple[float, ...]]:
+        """Return the achieved significance levels: the p-values of all pairs, descending.
+
+        The measure whose curve is closer to 0 discriminates better between systems (Sakai 2006).
+        They are not adjusted, as measures are compared.
+
+        Returns
+        -------
+        dict of str to tuple of float
+            The p-values by measure.
+
+        References
+        ----------
+        Sakai (2006). Evaluating evaluation metrics based on the bootstrap. SIGIR.
+
+        Examples
+        --------
+        >>> import calipers as cal
+        >>> qrels = {str(t): {"x": 1, "y": 0} for t in range(9)}
+        >>> scores = {"old": {"x": 1, "y": 2}, "new": {"x": 2, "y": 1}, "best": {"x": 3, "y": 1}}
+        >>> runs = {name: dict.fromkeys(qrels, documents) for name, documents in scores.items()}
+        >>> levels = cal.retrieval(qrels, runs, measures="RR").comparison.significance_levels()
+        >>> [round(p, 3) for p in levels["RR"]]
+        [1.0, 0.004, 0.004]
+        """
+        return {
+            measure: descending_levels(d.p for d in self if d.measure == measure)
+            for measure in dict.fromkeys(d.measure for d in self)
+        }
+
     def kinds(self) -> dict[str, str]:
         """Return the columns of :meth:`rows` and the type of each.
 
@@ -387,8 +425,8 @@ class Comparison(JsonSerializable, TidyResult):
         Parameters
         ----------
         name : str, default="differences"
-            One of :attr:`charts`, such as ``"differences"``, ``"pairs"``, ``"ranks"`` or
-            ``"units"``.
+            One of :attr:`charts`, such as ``"differences"``, ``"pairs"``, ``"ranks"``,
+            ``"significance-levels"`` or ``"units"``.
         subject : str, optional
             Measure of the chart, where each measure has its own.
 

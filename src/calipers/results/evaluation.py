@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         ConfusionMatrices,
         Curve,
         Definition,
+        Fairness,
         Finding,
         JudgeBias,
         LabelTable,
@@ -151,6 +152,8 @@ class Evaluation(JsonSerializable, TidyResult):
         Notes about the computation.
     slices : Slices or None
         Estimates on slices of the rows or topics.
+    fairness : Fairness or None
+        Disparities between slices, which the option ``--fairness`` of the commands adds.
     thresholds : ThresholdTables or None
         Tables of thresholds.
     findings : tuple of Finding
@@ -187,6 +190,7 @@ class Evaluation(JsonSerializable, TidyResult):
     label_tables: Sequence[LabelTable] = field(default=(), metadata=DETAILS)
     notes: tuple[str, ...] = ()
     slices: Slices | None = None
+    fairness: Fairness | None = field(default=None, metadata=BRIEF)
     thresholds: ThresholdTables | None = field(default=None, metadata=BRIEF)
     findings: tuple[Finding, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
@@ -261,6 +265,8 @@ class Evaluation(JsonSerializable, TidyResult):
         for i, row in enumerate(self.slices or ()):
             systems[f"slices.rows[{i}].estimate.system"] = (row.estimate.system,)
             measures[f"slices.rows[{i}].estimate.measure"] = (row.estimate.measure,)
+        for i, disparity in enumerate(self.fairness or ()):
+            systems[f"fairness.rows[{i}].estimate.system"] = (disparity.estimate.system,)
         for i, slice_difference in enumerate(self.slices.differences if self.slices else ()):
             difference = slice_difference.difference
             systems[f"slices.differences[{i}].difference"] = (

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from calipers.statistics.rankings import JudgedRankings
     from calipers.statistics.ratings import RaterMoments, RatingRows, Ratings
     from calipers.statistics.regression import (
+        ColumnProducts,
         FitMoments,
         NumericMoments,
         NumericRows,
@@ -68,7 +69,7 @@ _HOMES = {
     "label_sets": "LabelSets",
     "row_sample": "LargestResiduals, SampledRows",
     "moments": "Moments, SkewMoments",
-    "regression": "FitMoments, NumericMoments, NumericRows",
+    "regression": "ColumnProducts, FitMoments, NumericMoments, NumericRows",
     "sparse_confusion": "SparseConfusionMatrix, confusion_matrix",
     "quantiles": "EnsembleRows, QuantileRows",
     "ranking_series": "RankingSeries",
@@ -92,6 +93,7 @@ __all__ = [
     "ClusterDensities",
     "ClusterMoments",
     "ClusterSeparation",
+    "ColumnProducts",
     "ConfusionMatrix",
     "ContingencyTable",
     "EnsembleRows",

@@ -339,10 +339,9 @@ class LeaveOneOutMoments(NumericMoments):
 
 @dataclass(frozen=True, eq=False)
 class FitMoments(NumericMoments):
-    """Joint moments of one output, with the moments of the squared residuals.
+    """Joint moments of one output, with those that give the kurtosis of residuals and truth.
 
-    The latter give the kurtosis of the residuals. The sum with moments that lack them has none
-    either.
+    The sum with moments that lack them has none either.
 
     Parameters
     ----------
@@ -358,9 +357,12 @@ class FitMoments(NumericMoments):
         Σw(y − ȳ)(p − p̄).
     squared : Moments, optional
         Moments of the squared residuals.
+    truth_powers : ndarray of shape (2,), optional
+        Σw(y − ȳ)³ and Σw(y − ȳ)⁴.
     """
 
     squared: Moments | None = None
+    truth_powers: FloatArray | None = None
 
     @classmethod
     def from_rows(
@@ -381,16 +383,50 @@ class FitMoments(NumericMoments):
             Statistic of the rows.
         """
         moments = super().from_rows(truth, predicted, weight)
-        return replace(moments, squared=Moments.from_rows(np.square(predicted - truth), weight))
+        deviations = np.asarray(truth, np.float64) - moments.truth
+        squares = np.square(deviations)
+        weighted = squares if weight is None else squares * weight
+        return replace(
+            moments,
+            squared=Moments.from_rows(np.square(predicted - truth), weight),
+            truth_powers=np.array([weighted @ deviations, weighted @ squares]),
+        )
 
     def __add__(self, other: NumericMoments) -> Self:
-        other_squared, squared = other.squared if isinstance(other, FitMoments) else None, None
-        if self.squared is not None and other_squared is not None:
-            squared = self.squared + other_squared
-        return replace(self._combine(other, 1.0), squared=squared)
+        total = self._combine(other, 1.0)
+        squared = powers = None
+        if isinstance(other, FitMoments):
+            if self.squared is not None and other.squared is not None:
+                squared = self.squared + other.squared
+            if self.truth_powers is not None and other.truth_powers is not None:
+                powers = self._powers_about(total.truth) + other._powers_about(total.truth)
+        return replace(total, squared=squared, truth_powers=powers)
+
+    def _powers_about(self, center: FloatArray) -> FloatArray:
+        """Return Σw(y − c)³ and Σw(y − c)⁴ for a center c."""
+        assert self.truth_powers is not None
+        step, (cubes, fourths) = self.truth - center, self.truth_powers
+        return np.array(
+            [
+                cubes + 3 * step * self.of_truth + step**3 * self.weight,
+                fourths + 4 * step * cubes + 6 * step**2 * self.of_truth + step**4 * self.weight,
+            ]
+        )
+
+    @property
+    def squared_truth(self) -> Moments | None:
+        """Moments of (y − ȳ)², or None if they are not known."""
+        if self.truth_powers is None:
+            return None
+        weight, squares = float(self.weight), float(self.squares)
+        mean = float(self.of_truth) / weight if weight > 0 else math.nan
+        return Moments(
+            self.rows, weight, mean, float(self.truth_powers[1]) - weight * mean**2,
+            squares, math.nan, math.nan,
+        )  # fmt: skip
 
     def leave_out(self, subset: Self) -> Self:
-        """Return the moments without a subset of the rows, and without those of squared residuals.
+        """Return the moments without a subset of the rows, and without those of the kurtosis.
 
         Parameters
         ----------
@@ -402,7 +438,7 @@ class FitMoments(NumericMoments):
         FitMoments
             Moments of all other rows.
         """
-        return replace(super().leave_out(subset), squared=None)
+        return replace(super().leave_out(subset), squared=None, truth_powers=None)
 
     def divide_weights(self, common_weight: float) -> Self:
         """Return the moments with every weight divided by ``common_weight``.
@@ -420,7 +456,31 @@ class FitMoments(NumericMoments):
             Moments of the same rows with weight 1.
         """
         squared = None if self.squared is None else self.squared.divide_weights(common_weight)
-        return replace(super().divide_weights(common_weight), squared=squared)
+        powers = None if self.truth_powers is None else self.truth_powers / common_weight
+        moments = super().divide_weights(common_weight)
+        return replace(moments, squared=squared, truth_powers=powers)
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnProducts(Statistic):
+    """Inner products of columns of rows, such as of their influence on several numbers.
+
+    Parameters
+    ----------
+    products : ndarray of shape (k, k)
+        Inner products of each two of the k columns.
+
+    Examples
+    --------
+    >>> columns = np.array([[1.0, 2.0], [3.0, -1.0]])
+    >>> (ColumnProducts(columns @ columns.T) + ColumnProducts(np.eye(2))).products.tolist()
+    [[6.0, 1.0], [1.0, 11.0]]
+    """
+
+    products: FloatArray
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(self.products + other.products)
 
 
 @dataclass(frozen=True, eq=False)

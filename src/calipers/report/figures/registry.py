@@ -192,6 +192,7 @@ CHARTS: Registry[ChartDefinition] = Registry(
         "calipers.report.figures.differences",
         "calipers.report.figures.pairs",
         "calipers.report.figures.ranks",
+        "calipers.report.figures.significance_levels",
         "calipers.report.figures.per_unit",
     ),
 )
