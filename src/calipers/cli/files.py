@@ -13,7 +13,7 @@ import click
 from click.core import ParameterSource
 
 from calipers import plugins
-from calipers.cli.process import DEBUG
+from calipers.cli.process import DEBUG, EXIT_BAD_INPUT, describe_user_error
 
 if TYPE_CHECKING:
     from calipers.report.output_files import OutputTarget
@@ -194,7 +194,17 @@ class Command(_DebugCommand, click.Command):
         check_files(
             _given_files(ctx, self.params, _INPUT_TYPES), _given_files(ctx, self.params, OutputFile)
         )
-        return super().invoke(ctx)
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, BrokenPipeError):
+            raise
+        except Exception as error:
+            user_error = describe_user_error(error) if "requirements" in ctx.params else None
+            if user_error is not None and user_error[0] == EXIT_BAD_INPUT:
+                from calipers.cli.requirements import write_failure
+
+                write_failure(ctx, user_error[1])
+            raise
 
 
 def is_given(name: str) -> bool:
