@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.files import Command, Group, InputFile, is_given
+from calipers.cli.files import Command, Group, NameableFile, is_given, name_files
 from calipers.cli.options import (
     added_parameters,
     choice_option,
@@ -276,7 +276,9 @@ def _compare_values(
     if repetition is not None and design["design"] is None:
         raise click.UsageError("--repetition goes with --design")
     shared: dict[str, Any] = {"measure": measure, "lower_is_better": lower_is_better}
-    paths: Any = list(files)
+    from calipers.data.external_values import files_by_name
+
+    paths = name_files(files, files_by_name)
     if design["design"] is not None:
         comparison = compare_over_splits(
             paths,
@@ -300,7 +302,7 @@ values_command: click.Command = Command(
     "values",
     callback=_compare_values,
     params=[
-        click.Argument(["files"], nargs=-1, required=True, type=InputFile()),
+        click.Argument(["files"], nargs=-1, required=True, type=NameableFile()),
         *added_parameters(
             combine_options(
                 text_option(
@@ -329,7 +331,8 @@ values_command: click.Command = Command(
     ],
     help="Compare values by topic, data set or split from another tool. FILES are tables with the "
     "columns system, topic (or unit), value and perhaps measure; or, one for each system, such "
-    "tables without a system, or what trec_eval -q printed.",
+    "tables without a system, or what trec_eval -q printed. A system has the name of its file, or "
+    "NAME=FILE.",
 )
 
 

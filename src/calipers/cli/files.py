@@ -49,6 +49,41 @@ class InputFile(NamedPath):
         super().__init__(readable=False)
 
 
+class NameableFile(InputFile):
+    """Parameter type of a file to read that may have the name of its system: ``NAME=FILE``."""
+
+    def files(self, value: Any) -> list[str]:
+        """Return the file of a value."""
+        return [split_name(os.fspath(value))[1]]
+
+
+def split_name(text: str) -> tuple[str, str]:
+    """Split ``NAME=FILE`` into a name, empty if there is none, and a file.
+
+    >>> split_name("old=a.eval"), split_name("a.eval")
+    (('old', 'a.eval'), ('', 'a.eval'))
+    """
+    name, equals, path = text.partition("=")
+    is_named = name and equals and path and not os.path.exists(text)  # noqa: PTH110
+    return (name, path) if is_named else ("", text)
+
+
+def name_files(
+    values: Iterable[str], default_names: Callable[[list[str]], Mapping[str, Any]]
+) -> dict[str, str]:
+    """Return files by name; those without one have the names that ``default_names`` gives them."""
+    pairs = [split_name(value) for value in values]
+    unnamed = [path for name, path in pairs if not name]
+    name_by_path = {path: name for name, path in default_names(unnamed).items()} if unnamed else {}
+    path_by_name: dict[str, str] = {}
+    for given_name, path in pairs:
+        name = given_name or name_by_path[path]
+        if name in path_by_name:
+            raise click.UsageError(f"{path_by_name[name]} and {path} are both called {name!r}")
+        path_by_name[name] = path
+    return path_by_name
+
+
 class NamedFile(click.ParamType):  # type: ignore[type-arg]
     """Parameter type ``NAME=FILE`` of a named file to read."""
 

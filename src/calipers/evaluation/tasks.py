@@ -429,11 +429,13 @@ RETRIEVAL = Task(
     doc and grade or score. Everything else is TREC text, MS MARCO text (qid pid rank; qid pid
     grade), text with a header of such names, or sets without an order (topic doc). Text may be .gz
     or .zst, and - is TREC text on the standard input. irds:NAME is a downloaded dataset of
-    ir_datasets.
+    ir_datasets. A run has the name of its file, or NAME=FILE; where file names are equal, as of
+    input.TAG.gz, the tag of the run.
 
     \b
     Examples:
       calipers retrieval qrels.txt bm25.run dense.run -m nDCG@10 -m AP --baseline bm25
+      calipers retrieval qrels.txt old=monday/out.run new=today/out.run
       calipers retrieval qrels.tsv run.parquet --per-topic -o topics.csv
       calipers retrieval qrels.txt *.run -m AP --per-topic-dir topics
       zcat bm25.run.gz | calipers retrieval qrels.txt - -m AP --per-topic --format trec
@@ -462,11 +464,12 @@ RETRIEVAL = Task(
             is_file=True,
             required=True,
             is_repeatable=True,
-            description="One run, a list of run files (named by their file names), or a dict "
-            "from names to runs. A run takes the forms of ``qrels``, with scores for grades. "
-            "Several are read in parallel. Ranks from 1 may replace scores (``qid pid rank``, as "
-            "in MS MARCO). Topics and documents alone, or a dict from topics to lists or sets of "
-            "ids, are retrieved sets without an order, for set measures.",
+            description="One run, a list of run files (named by their file names or, if these are "
+            "equal, by the tags of the runs), or a dict from names to runs. A run takes the forms "
+            "of ``qrels``, with scores for grades. Several are read in parallel. Ranks from 1 may "
+            "replace scores (``qid pid rank``, as in MS MARCO). Topics and documents alone, or a "
+            "dict from topics to lists or sets of ids, are retrieved sets without an order, for "
+            "set measures.",
             type="path, dict, data frame, or rows; list of path; or dict of such",
             annotation="Mapping[str, TrecSource] | Sequence[str | os.PathLike[str]] | TrecSource",
         ),
