@@ -191,8 +191,8 @@ BAD_INPUT = {
     "a table that is a directory": (
         {},
         "ranking . --group g --truth y --score s",
-        "data: '.' is not a single file. Several files are read in batches, with engine='stream' "
-        "(--engine stream), if the rows of each group are consecutive; otherwise combine them into "
+        "data: '.' is not a single file. Several files are read in batches, with --engine stream, "
+        "if the rows of each group are consecutive; otherwise combine them into "
         "one file",
     ),
     "an empty table": (
@@ -237,14 +237,14 @@ BAD_INPUT = {
     "one class": (
         {"u.csv": "y,p\nx,0.1\nx,0.2\n"},
         "classification u.csv --truth y --score p",
-        "u.csv: truth: has only one class ('x'), and the other is unknown; name both (labels=[…] or "
-        "--labels), or the positive one if it is this one (positive=… or --positive)",
+        "u.csv: truth: has only one class ('x'), and the other is unknown; name both (--labels), "
+        "or the positive one if it is this one (--positive)",
     ),
     "three classes": (
         {},
         "classification t.csv --truth word --score p",
         "t.csv: score: has no column of a class, but p; with 3 classes (a, b, c) a column for each "
-        "of them is needed, or a positive class (positive=… or --positive)",
+        "of them is needed, or a positive class (--positive)",
     ),
     "words for scores": (
         {},

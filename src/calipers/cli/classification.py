@@ -70,7 +70,8 @@ class ClassificationCommand(TaskCommand):
             text_option(
                 "--costs",
                 "FP,FN",
-                "Costs of a false positive and of a false negative, for the rule 'cost'.",
+                "Costs of a false positive and of a false negative, for the rule 'cost'; "
+                "--threshold 'cost(FP=1,FN=5)' is the same as cost with --costs 1,5.",
             ),
             click.option(
                 "--prevalence",

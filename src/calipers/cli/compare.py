@@ -21,12 +21,15 @@ from calipers.cli.output import (
     ReportOptions,
     format_and_file,
     format_options,
+    is_for_papers,
     pop_layout,
+    write_document,
     write_evaluation,
 )
 from calipers.cli.shared_options import inference_options
 from calipers.cli.tasks import evaluation_options
 from calipers.evaluation.tasks import TASKS
+from calipers.report import writers
 
 if TYPE_CHECKING:
     from calipers.results import Comparison, Evaluation
@@ -292,10 +295,33 @@ def _compare_values(
     else:
         from calipers.evaluate.external_values import from_values
 
-        comparison = from_values(paths, unit=unit, baseline=baseline, **shared, **options).compare(
+        options["interval"] = interval or "none"
+        evaluation = from_values(paths, unit=unit, compare=False, **shared, **options)
+        comparison = evaluation.compare(
             baseline, primary=primary, interval=interval, **test_options
         )
+        _write_with_values(evaluation, comparison, *out)
+        return
     write_evaluation(comparison, *out)
+
+
+def _write_with_values(
+    evaluation: Evaluation,
+    comparison: Comparison,
+    kind: str,
+    path: str | None,
+    report: ReportOptions,
+    layout: str | None,
+) -> None:
+    """Write a comparison; in documents other than for papers after the value of each system."""
+    if kind in DATA_FORMATS or is_for_papers(kind):
+        write_evaluation(comparison, kind, path, report, layout)
+        return
+    from calipers.report.documents import DisplayOptions, document, values_document
+
+    look = DisplayOptions(writers.get_writer(kind).medium, layout)
+    report.write(comparison)
+    write_document([*values_document(evaluation, look), *document(comparison, look)], kind, path)
 
 
 values_command: click.Command = Command(

@@ -14,6 +14,7 @@ from click.core import ParameterSource
 
 from calipers import plugins
 from calipers.cli.process import DEBUG, EXIT_BAD_INPUT, describe_user_error
+from calipers.cli.wording import options_in_errors
 
 if TYPE_CHECKING:
     from calipers.report.output_files import OutputTarget
@@ -230,7 +231,8 @@ class Command(_DebugCommand, click.Command):
             _given_files(ctx, self.params, _INPUT_TYPES), _given_files(ctx, self.params, OutputFile)
         )
         try:
-            return super().invoke(ctx)
+            with options_in_errors():
+                return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, BrokenPipeError):
             raise
         except Exception as error:

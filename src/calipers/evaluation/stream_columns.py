@@ -390,7 +390,7 @@ def check_single_file(data: Any) -> None:
     if is_several:
         raise InputError(
             f"data: {format_value(data)} is not a single file. Several files are read in batches, "
-            "with engine='stream' (--engine stream), if the rows of each group are consecutive; "
+            "with engine='stream', if the rows of each group are consecutive; "
             "otherwise combine them into one file"
         )
 

@@ -387,6 +387,13 @@ def _numbers(result: Evaluation, look: DisplayOptions) -> Iterator[Block]:
         yield from difference_blocks(comparison, look, folded=uses_wide_table)
 
 
+def values_document(result: Evaluation, look: DisplayOptions) -> Iterator[Block]:
+    """Yield the values of the systems of an evaluation, without a comparison of them."""
+    if not look.is_on_screen:
+        yield Heading("Values", 1)
+    yield from _numbers(use_display_names(replace(result, comparison=None)), look)
+
+
 def _is_wide(result: Evaluation, look: DisplayOptions) -> bool:
     """Return whether an evaluation has a wide table, with a row per system.
 
