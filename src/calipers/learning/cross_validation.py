@@ -948,9 +948,10 @@ def _add_copies(
             )
     finding = Finding(
         kind="copies",
-        message=f"{sentence}. Remove duplicates, or keep them together by group=.",
+        message=f"{sentence}. "
+        + copied.advice("Remove duplicates, or keep them together by group=."),
         criterion=CHECKS["copies"],
-        severity="warning",
+        severity=copied.severity,
         values=values,
     )
     return replace(evaluation, findings=(finding, *evaluation.findings))
