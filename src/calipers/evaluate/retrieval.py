@@ -557,9 +557,10 @@ def retrieval(
         ``{topic: value}``: every mean is reported on each slice with its difference from all other
         topics, in ``evaluation.slices``. ``"type*length"`` crosses two columns. A topic without a
         value is in the slice ``"missing"``.
-    slice_bins : dict of list of float, optional
+    slice_bins : dict of list of float, or of str, optional
         Bin edges of numeric columns of ``slices``, by name: ``{"age": [40, 65]}``. By default they
-        are binned at their quartiles.
+        are binned at their quartiles. Of columns of dates the period, ``"year"``, ``"quarter"``,
+        ``"month"`` or ``"day"``.
     cost : dict of dict, path, str or float, optional
         Costs of the runs, by the name of the cost, such as
         ``{"latency (ms)": {"bm25": …, "dense": …}}``: for each run a dict ``{topic: number}``, a

@@ -66,15 +66,20 @@ SHARED_COLUMNS: Mapping[str, Column] = {
 SHARED_ROLES = tuple(SHARED_COLUMNS)
 
 
-def parse_bins(values: tuple[str, ...]) -> dict[str, list[float]] | None:
-    """Parse the bin edges of columns, given as ``age=40,65``."""
-    bins = {}
+def parse_bins(values: tuple[str, ...]) -> dict[str, list[float] | str] | None:
+    """Parse the bin edges of columns, given as ``age=40,65``, and periods, as ``day=month``."""
+    bins: dict[str, list[float] | str] = {}
     for text in values:
         name, _, numbers = text.rpartition("=")
+        if numbers.isalpha():
+            bins[name] = numbers
+            continue
         try:
             bins[name] = [float(number) for number in numbers.split(",")]
         except ValueError:
-            raise ValueError(f"{text!r}: expected a column and numbers, as in age=40,65") from None
+            raise ValueError(
+                f"{text!r}: expected a column and numbers or a period, as in age=40,65 or day=month"
+            ) from None
     return bins or None
 
 
@@ -106,14 +111,16 @@ OPTIONS: Mapping[str, Argument] = {
         ),
         Argument(
             "slice_bins",
-            "Bin edges of a numeric slicing column (default: its quartiles). Repeatable.",
-            metavar="COL=X,Y,…",
+            "Bin edges of a numeric slicing column (default: its quartiles), or year, quarter, "
+            "month or day for a column of dates. Repeatable.",
+            metavar="COL=X,Y,…|PERIOD",
             is_repeatable=True,
             parse=parse_bins,
             is_shown=True,
             description='Bin edges of numeric columns of ``slices``, by name: ``{"age": [40, '
-            "65]}``. By default they are binned at their quartiles.",
-            type="dict of list of float",
+            "65]}``. By default they are binned at their quartiles. Of columns of dates the "
+            'period, ``"year"``, ``"quarter"``, ``"month"`` or ``"day"``.',
+            type="dict of list of float, or of str",
             annotation="Bins | None",
         ),
         Argument(
