@@ -98,7 +98,7 @@ class Suggestion:
 @click.command("files", context_settings={"ignore_unknown_options": True})
 @click.argument("words", nargs=-1)
 def command(words: tuple[str, ...]) -> None:
-    """Say what could be done with files that come in place of a command."""
+    """Suggest commands for files that come in place of a command."""
     files = [word for word in words if os.path.exists(word)]  # noqa: PTH110
     if not files:
         from calipers.data.errors import FileError
@@ -361,24 +361,24 @@ def _suggest_joined_tables(tables: Mapping[str, Sequence[ColumnProfile]]) -> lis
         (_, first), *others = systems.values()
         shared = [name for name in first if all(name in names for _, names in others)]
         outputs = [first[name] for name in shared if name not in ids]
-        found, _ = _suggest_predictions(path, truth, outputs)
+        matches, _ = _suggest_predictions(path, truth, outputs)
         join_ids = [name for name in shared if name in ids]
-        if found and join_ids:
+        if matches and join_ids:
             options = {
                 name: values[:1] if name in ("probability", "score", "predicted") else values
-                for name, values in found[0].options.items()
+                for name, values in matches[0].options.items()
             }
             options |= {"id": join_ids[:1], "system": [f"{n}={p}" for n, (p, _) in systems.items()]}
             paths_text = _join([system_path for system_path, _ in systems.values()])
-            reason = f"{found[0].reason} in {paths_text}, joined by {join_ids[0]}"
+            reason = f"{matches[0].reason} in {paths_text}, joined by {join_ids[0]}"
             suggestions.append(
-                replace(found[0], reason=reason, options=options, systems=tuple(systems))
+                replace(matches[0], reason=reason, options=options, systems=tuple(systems))
             )
     return suggestions
 
 
 def _find_truth(columns: Sequence[ColumnProfile]) -> ColumnProfile | None:
-    """Return the column that looks like the truth: by its name, or by the predictions beside it."""
+    """Return the column that looks like the truth: by its name, or by predictions of it."""
     predictions = [c for c in columns if c.has_word(PREDICTION_WORDS)]
     others = [
         c
@@ -419,12 +419,12 @@ def _suggest_predictions(
     path: str, truth: ColumnProfile, columns: Sequence[ColumnProfile]
 ) -> tuple[list[Suggestion], str]:
     """Return commands for a truth and the predictions of it among other columns."""
-    table, about = {"table": [path]}, f"{path}: {truth.name} looks like the truth"
+    table, claim = {"table": [path]}, f"{path}: {truth.name} looks like the truth"
     candidates = [c for c in columns if c.has_word(PREDICTION_WORDS) and c.values]
     groups = [c for c in columns if c.has_word(GROUP_WORDS) and not c.is_unique]
     numbers = [c for c in candidates if c.is_numeric and c not in groups]
     if groups and numbers and truth.is_whole and len(truth.values) <= MAX_GRADES:
-        reason = f"{about}, {groups[0].name} like groups of rows to be ranked by {_names(numbers)}"
+        reason = f"{claim}, {groups[0].name} like groups of rows to be ranked by {_names(numbers)}"
         options = {"group": [groups[0].name], "truth": [truth.name]}
         options["score"] = [c.name for c in numbers]
         return [
@@ -442,7 +442,7 @@ def _suggest_predictions(
         return [], _NO_PREDICTIONS.format(
             path=path, truth=truth.name, task=task, flags="--predicted"
         )
-    reason = f"{about}, with {len(truth.values):,} different numbers, and {_names(outputs)} like "
+    reason = f"{claim}, with {len(truth.values):,} different numbers, and {_names(outputs)} like "
     reason += "predictions of it"
     options["predicted"] = [c.name for c in outputs]
     return [Suggestion("regression", table, reason, options, "R2 >= 0.5", options["predicted"])], ""
@@ -477,10 +477,10 @@ def _suggest_classification(
         return [], _NO_PREDICTIONS.format(
             path=path, truth=truth.name, task="classification", flags=flags
         )
-    shown = ", ".join(classes[:4]) + (", …" if len(classes) > 4 else "")
+    classes_text = ", ".join(classes[:4]) + (", …" if len(classes) > 4 else "")
     outputs = next(name for name in ("probability", "score", "predicted") if name in options)
     kinds = {"probability": "probabilities", "score": "scores", "predicted": "predicted classes"}
-    reason = f"{path}: {truth.name} ({shown}) looks like the truth, and "
+    reason = f"{path}: {truth.name} ({classes_text}) looks like the truth, and "
     reason += f"{_join(options[outputs])} like {kinds[outputs]}"
     if "positive" in options:
         reason += f"; {options['positive'][0]} is taken for the positive class"
@@ -517,5 +517,5 @@ def _join(names: Sequence[str]) -> str:
     """Join names for a sentence."""
     from calipers.report.safe_names import join_words, shorten_name
 
-    shown = [shorten_name(name) for name in names[:6]]
-    return join_words(shown if len(names) <= 6 else [*shown, f"{len(names) - 6} more"])
+    first = [shorten_name(name) for name in names[:6]]
+    return join_words(first if len(names) <= 6 else [*first, f"{len(names) - 6} more"])

@@ -409,20 +409,22 @@ def _hidden_measures(result: Evaluation) -> list[str]:
 
 
 def _brief_numbers(result: Evaluation, hidden: Sequence[str]) -> Iterator[Block]:
-    """Yield the estimates of the first measures, what there is besides, and cautions."""
+    """Yield the estimates of the first measures, what else there is, and cautions."""
     primary = wide.primary_measure(result)
-    shown = [e for e in result.estimates if e.measure not in hidden]
+    estimates = [e for e in result.estimates if e.measure not in hidden]
     # Marks of significance are those of the whole comparison.
-    shortened = replace(result, estimates=tuple(sorted(shown, key=lambda e: e.measure != primary)))
+    shortened = replace(
+        result, estimates=tuple(sorted(estimates, key=lambda e: e.measure != primary))
+    )
     if is_wide(shortened, None):
         yield WideTable(wide.from_evaluation(shortened), primary, shows_tests=False)
     else:
         yield Table(drop_empty_columns(tables.estimate_columns(shortened)), is_grouped=True)
     serious = tuple(f for f in result.findings if f.severity in SERIOUS_SEVERITIES)
-    rest = [*map(shorten_name, hidden)]
-    rest += ["the differences and their tests"] if result.comparison else []
-    rest += ["all findings"] if len(serious) < len(result.findings) else []
-    yield Lines([f"--all also shows {join_words(rest)}."])
+    hidden_items = [*map(shorten_name, hidden)]
+    hidden_items += ["the differences and their tests"] if result.comparison else []
+    hidden_items += ["all findings"] if len(serious) < len(result.findings) else []
+    yield Lines([f"--all also shows {join_words(hidden_items)}."])
     yield from _findings(replace(result, findings=serious), linked=False)
 
 
