@@ -93,9 +93,11 @@ def write_failure(context: click.Context, error: str) -> None:
     outcome = Outcome(str(context.command.name), error=error, rules=options["requirements"])
     if options["junit"] is not None:
         write_junit([outcome], options["junit"])
-    if context.find_object(OutcomeList) is None:  # which tells of it under the name of the check
-        if options["github_summary"]:
-            append_summary(outcome)
+    if context.find_object(OutcomeList) is not None:  # which tells of it as that of the check
+        return
+    if options["github_summary"]:
+        append_summary(outcome)
+    if outcome.rules or options["github_summary"]:
         outcome.annotate()
 
 
