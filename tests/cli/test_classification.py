@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from in_process import invoke
 
 import calipers as cal
 from calipers import results
@@ -256,7 +257,7 @@ def test_the_confusion_matrix(folder: Path, capsys: Capsys) -> None:
     sys.argv += ["--orientation", "predicted-rows"]
     with pytest.raises(SystemExit):
         main()
-    rows = [line.split() for line in capsys.readouterr().out.splitlines()[-3:]]
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[-5:-2]]
     names = np.array(["child", "man", "woman"])
     called = names[P.argmax(axis=1)]
     for row, name in zip(rows, names, strict=True):
@@ -265,12 +266,12 @@ def test_the_confusion_matrix(folder: Path, capsys: Capsys) -> None:
         assert [float(cell) for cell in row[1:]] == pytest.approx(shares, abs=6e-4)
 
 
-def test_small_matrices_stand_below_the_table(folder: Path, capsys: Capsys) -> None:
+def test_small_matrices_stand_before_the_verdict(folder: Path, capsys: Capsys) -> None:
     sys.argv = ["calipers", "classification", "t.csv", "--truth", "label"]
     sys.argv += ["--probability", "p_*", "-m", "accuracy"]
     with pytest.raises(SystemExit):
         main()
-    head, *rows = [line.split() for line in capsys.readouterr().out.splitlines()[-4:]]
+    head, *rows = [line.split() for line in capsys.readouterr().out.splitlines()[-6:-2]]
     names = np.array(["child", "man", "woman"])
     called = names[P.argmax(axis=1)]
     assert head == ["truth", "\\", "predicted", *names]
@@ -405,3 +406,67 @@ def test_rows_in_the_order_of_time(
         main()
     assert failed.value.code == 3
     assert "time: is '1/2/2024' in row 0" in capsys.readouterr().err
+
+
+def test_systems_may_have_cutoffs_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    rows = (f"{i % 2},{i % 7 / 7:.2f},{i * 5 % 11 + i % 2}" for i in range(60))
+    path.write_text("\n".join(["y,low,high", *rows]))
+    line = ["classification", str(path), "--truth", "y", "--score", "low", "--score", "high"]
+    cutoffs = ["--threshold-table", "low=0.5", "--threshold-table", "high=all"]
+    lines = invoke([*line, *cutoffs, "--format", "csv"]).stdout.splitlines()
+    assert [row.split(",")[0] for row in lines[1:]] == ["low", *["high"] * 12]
+    for tables in (["0.5", "1"], ["0.5", "low=1"], ["low=1", "low=2"], ["low=x"]):
+        words = [word for table in tables for word in ("--threshold-table", table)]
+        assert invoke([*line, *words]).exit_code == 2
+
+
+def test_two_systems_take_one_screen(tmp_path: Path) -> None:
+    """The first measures, with the primary one on top, and the verdict at the end."""
+    path = tmp_path / "t.csv"
+    rows = (
+        f"{i % 2},{(i * 7 % 60 + i % 2 * 9) / 70:.3f},{(i * 11 % 60) / 70:.3f}" for i in range(60)
+    )
+    path.write_text("\n".join(["y,new,old", *rows]))
+    line = ["classification", str(path), "--truth", "y", "--probability", "new"]
+    two = [*line, "--probability", "old"]
+    lines = invoke(two).stdout.splitlines()
+    assert len(lines) <= 24
+    names = [row.split()[0] for row in lines if row and row.split()[0] in ("AUC", "MCC", "Brier")]
+    assert names == ["AUC", "Brier"]
+    [more] = [row for row in lines if row.startswith("--all also shows")]
+    assert "MCC" in more
+    assert "the differences and their tests" in more
+    assert lines.index(more) > lines.index(next(row for row in lines if row.startswith("AUC")))
+    assert "new and old on AUC" in " ".join(lines[-2:]) or "old and new on AUC" in " ".join(
+        lines[-2:]
+    )
+    # By another primary measure, which comes first.
+    brief = invoke([*two, "--primary", "F1"]).stdout.splitlines()
+    assert next(row for row in brief if row.startswith(("AUC", "F1"))).startswith("F1")
+    # Everything on request, by -m, and in files.
+    for words in (["--all"], ["-m", "default"]):
+        full = invoke([*two, *words]).stdout
+        assert "--all also" not in full
+        assert "\nMCC" in full
+        assert "new - old" in full or "old - new" in full
+        assert full.index("truth \\ predicted") < full.rindex(" on AUC")
+    invoke([*two, "-o", str(tmp_path / "out.txt")])
+    assert "\nMCC" in (tmp_path / "out.txt").read_text()
+    # Of one system with its confusion matrix, of many a ranking.
+    single = invoke(line).stdout
+    assert "--all also shows" in single
+    assert "truth \\ predicted" in single
+    many = [*line, *(w for k in range(9) for w in ("--probability", f"s{k}=old"))]
+    ranked = invoke(many).stdout
+    assert "# system" in ranked
+    assert "\nMCC" not in ranked
+
+
+def test_plain_text_has_no_rules(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["y,p", *(f"{i % 2},{i % 2}" for i in range(9)), "1,0"]))
+    line = ["classification", str(path), "--truth", "y", "--predicted", "p", "-m", "accuracy"]
+    ruled, plain = (invoke([*line, *words]).stdout.splitlines() for words in ([], ["--plain"]))
+    assert [row for row in ruled if row.strip("─") or not row] == plain
+    assert len(plain) < len(ruled)

@@ -191,8 +191,8 @@ BAD_INPUT = {
     "a table that is a directory": (
         {},
         "ranking . --group g --truth y --score s",
-        "data: '.' is not a single file. Several files are read in batches, with engine='stream' "
-        "(--engine stream), if the rows of each group are consecutive; otherwise combine them into "
+        "data: '.' is not a single file. Several files are read in batches, with --engine stream, "
+        "if the rows of each group are consecutive; otherwise combine them into "
         "one file",
     ),
     "an empty table": (
@@ -237,14 +237,14 @@ BAD_INPUT = {
     "one class": (
         {"u.csv": "y,p\nx,0.1\nx,0.2\n"},
         "classification u.csv --truth y --score p",
-        "u.csv: truth: has only one class ('x'), and the other is unknown; name both (labels=[…] or "
-        "--labels), or the positive one if it is this one (positive=… or --positive)",
+        "u.csv: truth: has only one class ('x'), and the other is unknown; name both (--labels), "
+        "or the positive one if it is this one (--positive)",
     ),
     "three classes": (
         {},
         "classification t.csv --truth word --score p",
         "t.csv: score: has no column of a class, but p; with 3 classes (a, b, c) a column for each "
-        "of them is needed, or a positive class (positive=… or --positive)",
+        "of them is needed, or a positive class (--positive)",
     ),
     "words for scores": (
         {},
@@ -324,3 +324,52 @@ def test_help_is_quick_to_import(folder: Path) -> None:
         "sys.exit(f'imported: {heavy}' if heavy else 0)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_runs_may_be_named(folder: Path) -> None:
+    """By NAME=FILE; a file whose name has an equals sign stays one."""
+    (folder / "x=a.run").write_text(OTHER)
+    done = calipers(
+        folder, "retrieval", "q.txt", "old=a.run", "b.run", "x=a.run", "-m", "AP", "--format", "csv"
+    )
+    assert [line.split(",")[0] for line in done.stdout.splitlines()[1:]] == ["old", "b", "x=a"]
+    done = calipers(folder, "overlap", "one=a.run", "two=b.run", "--format", "json")
+    assert "one" in done.stdout
+    done = calipers(folder, "retrieval", "q.txt", "b=a.run", "b.run", code=2)
+    assert "a.run and b.run are both called 'b'" in done.stderr
+    done = calipers(folder, "retrieval", "q.txt", "old=none.run", code=3)
+    assert done.stderr == "calipers: none.run: no such file\n"
+    for name in ("a", "b"):
+        done = calipers(
+            folder, "retrieval", "q.txt", f"{name}.run", "--format", "trec", "--per-topic"
+        )
+        (folder / f"{name}.eval").write_text(done.stdout)
+    done = calipers(folder, "compare", "values", "old=a.eval", "new=b.eval")
+    assert "new - old" in done.stdout
+    done = calipers(folder, "retrieval", "q.txt", "q.txt=a.run", "-o", "a.run", code=2)
+    assert "the input would be overwritten" in done.stderr
+
+
+def test_runs_of_one_file_name_have_their_tags(folder: Path) -> None:
+    for tag, text in (("first", RUN), ("second", OTHER)):
+        (folder / f"input.{tag}.gz").write_bytes(
+            gzip.compress(text.replace(" t\n", f" {tag}\n").encode())
+        )
+    line = [
+        "retrieval",
+        "q.txt",
+        "input.first.gz",
+        "input.second.gz",
+        "-m",
+        "AP",
+        "--format",
+        "csv",
+    ]
+    names = [row.split(",")[0] for row in calipers(folder, *line).stdout.splitlines()[1:]]
+    assert names == ["first", "second"]
+    # Tags that do not tell them apart are no names.
+    (folder / "input.second.gz").write_bytes(
+        gzip.compress(OTHER.replace(" t\n", " first\n").encode())
+    )
+    names = [row.split(",")[0] for row in calipers(folder, *line).stdout.splitlines()[1:]]
+    assert names == ["input.first.gz", "input.second.gz"]

@@ -237,7 +237,7 @@ def test_repeated_splits_of_values(tmp_path: Path) -> None:
         ([*OF_CANCER, "-m", "AUC", "--split", "fold"], "--split and --design go together"),
         ([*OF_CANCER, "-m", "AUC", "--design", "k-fold"], "--split and --design go together"),
         ([*OF_CANCER, "-m", "AUC", "--train-rows", "3"], "go with --design"),
-        ([*OF_CANCER, "-m", "AUC", "--split", "fold", "--design", "5x2-f"], "needs repetition="),
+        ([*OF_CANCER, "-m", "AUC", "--split", "fold", "--design", "5x2-f"], "needs --repetition"),
         ([*OF_CANCER, "-m", "AUC", "--split", "nowhere", "--design", "k-fold"], "nowhere"),
         (
             [*OF_CANCER, "-m", "AUC", "--split", "fold", "--design", "k-fold", "--test", "t"],

@@ -52,7 +52,7 @@ def test_what_is_wrong_with_a_table_of_counts(tmp_path: Path) -> None:
         (
             wide,
             ["--confusion-matrix", "n_*", "--rows", "predicted"],
-            "rows='predicted' contradicts truth=",
+            "--rows predicted contradicts --truth",
         ),
     ):
         done = invoke(["classification", str(table), *asked, *ASKED])
@@ -170,10 +170,10 @@ def test_what_is_wrong_with_a_table_that_is_a_matrix(tmp_path: Path) -> None:
     cells = ["--confusion-matrix", "yes,no"]
     for asked, message in (
         ([str(plain)], "Missing option '--truth'"),
-        ([str(plain), *cells], "For 'yes', rows='predicted' gives PPV 10% and TPR 67%"),
+        ([str(plain), *cells], "For 'yes', --rows predicted gives PPV 10% and TPR 67%"),
         ([str(plain), "--truth", "x", "--predicted", "x", *cells], "no --predicted, but as"),
         ([str(plain), "--truth", "x", "--predicted", "yes", "--rows", "truth"], "--rows goes with"),
-        ([str(printed), "--rows", "truth"], "rows='truth' contradicts"),
+        ([str(printed), "--rows", "truth"], "--rows truth contradicts"),
         ([str(printed), "--weight", "Positive"], "--weight is about rows"),
         ([str(printed), "--engine", "stream"], "--engine is about rows"),
     ):

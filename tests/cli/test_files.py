@@ -88,6 +88,7 @@ LINES = {
     "plan ranking": ("plan ranking IN1 --group q --truth y --score s -m AP", ("-o",)),
     "plan regression": ("plan regression IN1 --truth y --predicted p -m MAE", ("-o",)),
     "show": ("show IN1", ("-o", "--report")),
+    "init": ("init IN1 --force", ("-o",)),
     "diff": ("diff IN1 IN2", ("-o",)),
     "learn cv": (
         "learn cv IN1 --truth y --predicted p --fold f",

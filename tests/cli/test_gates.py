@@ -136,6 +136,7 @@ def test_checks_are_kept_in_a_file(file: str, head: str) -> None:
         ("check = 1", "c.toml: holds no check; expected [check.NAME]"),
         ("[check]\na = 1", 'c.toml: check a: expected command = "…", such as "classification"'),
         ("[check.a]\ncommand = 'check'", "c.toml: check a: there is no command 'check'"),
+        ("[check.a]\ncommand = 'demo'", "check a: nothing can be required of the command 'demo'; expected an evaluation"),
         ("[check.a]\ncommand = 'compare x'", "c.toml: check a: there is no command 'compare x'"),
         ("[check.a]\ncommand = 'regression'\ntable = 't.csv'\nundefined = 'zero'", "regression has no undefined: it applies to ratios of row counts"),
         ("[check.a]\ncommand = 'clustering'\ntable = 't.csv'\ncluster = 'u'", "clustering has no cluster: the influence of a group of points"),
@@ -228,3 +229,122 @@ def test_checks_in_the_names_of_a_tool() -> None:
     assert second.startswith("FAIL  MAP >= 0.9: r: map 0.6")
     done = invoke(["plan", "retrieval", "q", "r", "--as", "trec_eval", "-m", "RBP", "-n", "50"])
     assert "the 95% interval of RBP has a half-width" in done.stdout, done.exception
+
+
+def test_input_that_fails_leaves_its_traces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A gate that cannot be evaluated is seen where its outcome would have been."""
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    line = ["classification", "nope.csv", "--truth", "y", "--score", "new", *RULES]
+    done = invoke([*line, "--junit", "out.xml", "--github-summary"])
+    assert isinstance(done.exception, InputError)  # with which the process ends with 3
+    (suite,) = ET.parse("out.xml").getroot()
+    counts = [suite.attrib[name] for name in ("tests", "failures", "errors")]
+    assert counts == ["2", "0", "2"]
+    assert [case.attrib["name"] for case in suite] == ["AUC >= 0.7", "AUC not worse than old"]
+    for case in suite:
+        assert case.findtext("error") == "nope.csv: no such file"
+    assert "| ❌ error | AUC &gt;= 0.7 | nope.csv: no such file |" in Path("summary.md").read_text()
+    assert done.stderr == "::error title=classification::nope.csv: no such file\n"
+    # Usage errors are no outcome, and an output that is an input is not written to.
+    before = Path("t.csv").read_text()
+    calipers(*RULES[:2], "--junit", "t.csv", code=2)
+    assert Path("t.csv").read_text() == before
+
+
+OUTCOMES = """
+[check.good]
+command = "classification"
+table = "t.csv"
+truth = "y"
+score = "new"
+measure = "AUC"
+interval = "none"
+require = "AUC >= 0.7"
+
+[check.gone]
+command = "classification"
+table = "nope.csv"
+truth = "y"
+score = "new"
+require = ["AUC >= 0.7", "low(AUC) > 0.5"]
+
+[check.changed]
+command = "classification"
+table = "ids.csv"
+truth = "y"
+score = "new"
+id = "id"
+baseline = "last.json"
+require = "AUC not worse than baseline"
+
+[check.measure]
+command = "classification"
+table = "t.csv"
+truth = "y"
+score = "new"
+measure = "AUQ"
+
+[check.unmet]
+command = "classification"
+table = "t.csv"
+truth = "y"
+score = "old"
+measure = "AUC"
+interval = "none"
+require = "AUC >= 0.999"
+"""
+
+
+def test_checks_of_every_outcome_are_reported_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    ids = [f"{name},{row}" for name, row in zip(["id", *range(40)], ROWS, strict=True)]
+    Path("ids.csv").write_text("\n".join(ids))
+    named = ["classification", "ids.csv", "--truth", "y", "--score", "new", "--id", "id"]
+    stored = invoke([*named, "-m", "AUC", "--keep-predictions", "-o", "last.json"])
+    assert stored.exit_code == 0, stored.stderr
+    Path("ids.csv").write_text("\n".join([*ids[:-1], ids[-1].replace("39,", "x,", 1)]))
+    Path("calipers.toml").write_text(OUTCOMES)
+    done = check("--junit", "all.xml", "--github-summary", code=3)
+    suites = {
+        suite.attrib["name"].removeprefix("calipers "): suite
+        for suite in ET.parse("all.xml").getroot()
+    }
+    assert list(suites) == ["good", "gone", "changed", "measure", "unmet"]
+    statuses = {
+        name: [child.tag for case in suite for child in case] for name, suite in suites.items()
+    }
+    assert statuses == {
+        "good": ["system-out"],
+        "gone": ["error", "error"],
+        "changed": ["error"],
+        "measure": ["error"],
+        "unmet": ["failure"],
+    }
+    assert ET.parse("all.xml").getroot().attrib == {"tests": "6", "failures": "1", "errors": "4"}
+    errors = [line for line in done.stderr.splitlines() if line.startswith("::error")]
+    titles = [line.partition("title=")[2].partition("::")[0] for line in errors]
+    assert titles == ["gone", "changed", "measure", "AUC >= 0.999"]
+    text = Path("summary.md").read_text()
+    assert text.index("✅ pass") < text.index("### gone") < text.index("### changed")
+    assert text.count("❌ error") == 4
+    assert text.count("❌ fail") == 1
+    assert "calipers: calipers.toml: check measure: no measure" in done.stderr
+
+
+def test_the_junit_of_checks_is_no_file_of_theirs() -> None:
+    Path("calipers.toml").write_text(OUTCOMES)
+    before = Path("calipers.toml").read_text(), Path("t.csv").read_text()
+    for path in ("t.csv", "calipers.toml"):
+        done = check("good", "--junit", path, code=2)
+        assert "the input would be overwritten" in done.stderr
+    assert (Path("calipers.toml").read_text(), Path("t.csv").read_text()) == before
+
+
+def test_a_check_without_requirements_says_so() -> None:
+    Path("calipers.toml").write_text(OUTCOMES.replace('require = "AUC >= 0.7"', ""))
+    done = check("good")
+    assert done.stderr == (
+        "calipers: calipers.toml: check good: nothing is required (require); it only had to run\n"
+    )

@@ -104,11 +104,11 @@ BAD_INPUT = {
     ),
     "clusters without their correlation": (
         "plan nDCG@10 --sd 0.1 --difference 0.02 --cluster-size 3",
-        "cluster_size= and icc= go together",
+        "--cluster-size and --icc go together",
     ),
     "a correlation without clusters": (
         "plan nDCG@10 --sd 0.1 --difference 0.02 --icc 0.3",
-        "cluster_size= and icc= go together",
+        "--cluster-size and --icc go together",
     ),
 }
 

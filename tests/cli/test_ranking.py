@@ -106,7 +106,7 @@ def test_a_directory_says_how_it_is_read(columns: dict[str, list[object]]) -> No
     line = "ranking days --group q --truth y --score s"
     refused = invoke(line)
     assert "not a single file" in str(refused.exception)
-    assert "(--engine stream)" in str(refused.exception)
+    assert "with --engine stream" in str(refused.exception)
     assert invoke(f"{line} --engine stream").exit_code == 0
 
 

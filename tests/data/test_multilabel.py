@@ -238,7 +238,7 @@ def test_probabilities_of_every_kind(given: Any) -> None:
     ("given", "message"),
     [
         (TABLE[:, :2], "probability: has shape (2, 2), expected a column for each of the 3 classes: a, b, c"),
-        (TABLE[:, 0], "probability: has one column; with 3 classes (a, b, c) a column for each of them is needed, or a positive class (positive=… or --positive)"),
+        (TABLE[:, 0], "probability: has one column; with 3 classes (a, b, c) a column for each of them is needed, or a positive class (positive=…)"),
         (TABLE[:1], "probability: has 1 rows, truth has 2"),
         (TABLE * 1.001, "probability of 'a': is 1.001 in row 1, expected probabilities between 0 and 1"),
         (TABLE * 0.999, "probability: sum to 0.999 in row 0 (and 1 more rows), expected 1 within 1e-06"),

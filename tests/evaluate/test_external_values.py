@@ -251,3 +251,38 @@ def test_values_on_the_standard_input(content: str, tmp_path: Path) -> None:
     (difference,) = json.loads(done.stdout)["differences"]
     assert (difference["system"], difference["baseline"]) == ("old", "stdin")
     assert difference["value"] == pytest.approx(0.3 - 0.4)
+
+
+def test_the_mean_of_0_and_1_is_a_proportion(tmp_path: Path) -> None:
+    """Of a measure that only another tool knows: Wilson's interval, and McNemar's test."""
+    random = np.random.default_rng(8)
+    old, new = (random.random(80) < p for p in (0.5, 0.75))
+    values = {"old": old.astype(float), "new": new.astype(float)}
+    ev = cal.from_values(values, measure="solved")
+    wilson = proportion_confint(int(old.sum()), 80, method="wilson")
+    assert (ev["old", "solved"].low, ev["old", "solved"].high) == pytest.approx(wilson)
+    difference = ev.compare(test="mcnemar")["solved"]
+    gains, losses = int((new & ~old).sum()), int((old & ~new).sum())
+    assert difference.p == pytest.approx(stats.binomtest(gains, gains + losses).pvalue)
+    # As of scores of the same cases, whose default test and interval stay.
+    scored = cal.scores(values).comparison["pass-rate"]
+    default = ev.comparison["solved"]
+    expected = pytest.approx((scored.low, scored.high, scored.p), rel=1e-12)
+    assert (default.low, default.high, default.p) == expected
+    # Not of other numbers, nor of weights.
+    for other in (
+        cal.from_values({**values, "new": values["new"] / 2}, measure="solved"),
+        cal.from_values(values, measure="solved", weight=random.random(80)),
+    ):
+        with pytest.raises(InputError, match="the test 'mcnemar' applies to none of the measures"):
+            other.compare(test="mcnemar")
+    lines = [f"{name},{i},{x:g}" for name, column in values.items() for i, x in enumerate(column)]
+    (tmp_path / "solved.csv").write_text("\n".join(["system,topic,value", *lines]))
+    line = ["compare", "values", str(tmp_path / "solved.csv"), "--test", "mcnemar"]
+    text = CliRunner().invoke(cli, line).stdout
+    assert f"old      {old.mean():.3f}" in text
+    assert "Wilson" in text
+    assert "McNemar, exact" in text
+    assert "## Values" in CliRunner().invoke(cli, [*line, "--format", "markdown"]).stdout
+    found = json.loads(CliRunner().invoke(cli, [*line, "--format", "json"]).stdout)
+    assert [d["measure"] for d in found["differences"]] == ["value"]  # a comparison, as before

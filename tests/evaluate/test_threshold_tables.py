@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import calipers as cal
+from calipers.data.errors import InputError
 from calipers.evaluate.threshold_tables import DEFAULT_MEASURES, MAX_THRESHOLDS
 from calipers.measures import TASKS, parse
 
@@ -170,3 +171,18 @@ def test_what_has_no_value_is_said_to_have_none() -> None:
     assert row.split()[2] == "undefined"
     assert "undefined" in made.to_markdown()
     assert r"0.5 & 2 & --" in made.to_latex()
+
+
+def test_systems_may_have_cutoffs_of_their_own() -> None:
+    """Of scores in different units; each table is that of the system alone."""
+    scores = {"low": MARKER, "high": np.asarray(MARKER) * 100, "third": MARKER}
+    ev = cal.classification(SICK, score=scores, measures=["AUC"])
+    both = cal.threshold_table(ev, thresholds={"high": [50, 150], "low": 0.5}, **FEW)
+    assert [table.system for table in both] == ["low", "high"]
+    alone = cal.threshold_table(ev, thresholds=[50, 150], system="high", **FEW)
+    assert both[1].values.keys() == alone[0].values.keys()
+    for name, values in both[1].values.items():
+        assert_array_equal(values, alone[0].values[name])
+    for thresholds, system in (({"hihg": 1}, None), ({"high": 1}, "low"), ({}, "low")):
+        with pytest.raises(InputError, match="thresholds: there is no system"):
+            cal.threshold_table(ev, thresholds=thresholds, system=system, **FEW)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -1013,3 +1014,51 @@ def test_no_more_than_all_weight_is_right() -> None:
     assert (
         two_samples.proportions_ztest(math.nextafter(1, 2), 70.3, math.nextafter(1, 2), 80.2).p == 1
     )
+
+
+@pytest.mark.parametrize("period", ["year", "quarter", "month", "day"])
+def test_dates_are_cut_by_period(period: str, tmp_path: Path) -> None:
+    """In memory and in batches, of dates, times and text, as pandas does it."""
+    random = np.random.default_rng(5)
+    days = pd.Timestamp("2023-11-01") + pd.to_timedelta(random.integers(0, 40, 300), unit="D")
+    if period != "day":
+        days = pd.Timestamp("2023-03-01") + pd.to_timedelta(random.integers(0, 500, 300), unit="D")
+    frame = pd.DataFrame({"y": np.arange(300) % 2, "s": random.normal(size=300), "day": days})
+    frame["stamp"] = frame["day"] + pd.Timedelta(hours=13)
+    frame["text"] = frame["day"].dt.strftime("%Y-%m-%dT10:00")
+    names = frame["day"].dt.to_period(
+        {"year": "Y", "quarter": "Q", "month": "M", "day": "D"}[period]
+    )
+    expected = names.astype(str).str.replace("Q", "-Q").to_numpy()
+    frame["by hand"] = expected
+    frame.to_parquet(tmp_path / "t.parquet")
+    columns = ["day", "stamp", "text"]
+    options: dict[str, Any] = {"truth": "y", "score": "s", "measures": ["AUC"]}
+    by_hand = cal.classification(data=frame, slices=["by hand"], **options).slices
+    for data, engine in ((frame, "memory"), (str(tmp_path / "t.parquet"), "stream")):
+        bins = dict.fromkeys(columns, period)
+        found = cal.classification(
+            data=data, slices=columns, slice_bins=bins, engine=engine, **options
+        )
+        assert f"day is cut by {period}." in found.notes
+        for column in columns:
+            values = {e.slice: e.estimate.value for e in found.slices if e.column == column}
+            expected_values = {e.slice: e.estimate.value for e in by_hand}
+            assert values == pytest.approx(expected_values, nan_ok=True)
+
+
+def test_what_is_no_date_is_not_cut_by_period(tmp_path: Path) -> None:
+    rows = "\n".join(["y,s,day", *(f"{i % 2},{i % 5},2024-{1 + i % 9:02}" for i in range(60))])
+    (tmp_path / "t.csv").write_text(rows)
+    options: dict[str, Any] = {"truth": "y", "score": "s", "measures": ["AUC"]}
+    for engine in ("memory", "stream"):
+        for column, period, message in (
+            ("s", "month", "slice 's': has the value 0, but bins by month need dates"),
+            ("day", "day", "but bins by day need dates such as 2024-01-31"),
+            ("day", "week", "bins of 'day': 'week', expected bin edges, or one of year, quarter"),
+        ):
+            with pytest.raises(cal.InputError, match=message):
+                cal.classification(
+                    data=str(tmp_path / "t.csv"), slices=[column], engine=engine,
+                    slice_bins={column: period}, **options,
+                )  # fmt: skip

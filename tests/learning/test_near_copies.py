@@ -152,3 +152,20 @@ def test_features_of_other_kinds_are_not_compared() -> None:
     assert find_near_copies(np.zeros((4, 2, 2)), np.arange(4)) is None
     assert find_near_copies([{"a": 1}] * 4, np.arange(4)) is None
     assert find_near_copies(np.zeros((4, 2)), np.zeros((4, 2))) is None
+
+
+def test_equal_covariates_may_be_those_of_different_cases() -> None:
+    """Only rows with a text, an id or a measurement are seen to be copies."""
+    random = np.random.default_rng(4)
+    answers = random.integers(0, 5, (300, 4))
+    target = random.integers(0, 2, 300)
+    checked = cal.split(np.arange(300), test=0.3)
+    [found] = [f for f in cal.check_split(checked, answers, target).findings if f.kind == "copies"]
+    assert found.severity == "caution"
+    assert "they may be different cases with equal features" in found.message
+    measured = np.column_stack([answers, random.normal(size=300).round(3)])
+    copies = np.r_[np.arange(300), np.arange(60)]
+    checked = cal.split(copies, test=0.3)
+    [found, *_] = cal.check_split(checked, measured[copies], target[copies]).findings
+    assert (found.kind, found.severity) == ("copies", "warning")
+    assert found.message.endswith("Remove duplicates before splitting.")

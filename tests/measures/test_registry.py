@@ -381,3 +381,12 @@ def test_what_lacks_several_numbers_is_told_a_name_that_has_them_all(name: str) 
     with pytest.raises(UnknownMeasureError, match=r"as in nCG\(max_grade=3\)@10$"):
         parse(name, "retrieval")
     assert str(parse("nCG(max_grade=3)@10")) == "nCG(max_grade=3)@10"
+
+
+def test_costs_may_be_called_after_their_cells() -> None:
+    assert parse("cost(FP=1,FN=5)") is not None
+    assert parse("cost(FP=2,FN=5)") == parse("cost(cost_fp=2,cost_fn=5)")
+    assert str(parse("cost(fn=5)")) == "cost(cost_fn=5)"
+    for name in ("cost(FP=1,cost_fp=2)", "recall(FP=1)"):
+        with pytest.raises(UnknownMeasureError, match="has no parameter 'FP'"):
+            parse(name)

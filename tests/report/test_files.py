@@ -132,6 +132,15 @@ def test_links_are_followed_to_their_target(tmp_path: Path, *, there: bool) -> N
     assert [p.name for p in (tmp_path / "links").iterdir()] == ["first"]
 
 
+def test_other_hard_links_keep_the_old_content(tmp_path: Path) -> None:
+    """As the page on guarantees says: the file is replaced, not written into."""
+    path, other = tmp_path / "a", tmp_path / "b"
+    path.write_text("old")
+    other.hardlink_to(path)
+    write_text(path, "new")
+    assert (path.read_text(), other.read_text()) == ("new", "old")
+
+
 def test_a_link_into_nowhere_and_one_to_itself_are_told(tmp_path: Path) -> None:
     (tmp_path / "lost").symlink_to("none/out")
     with pytest.raises(FileNotFoundError, match="the folder does not exist") as raised:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from calipers.cli.columns import Columns
-from calipers.cli.files import InputFile
+from calipers.cli.files import NameableFile, split_name
 from calipers.cli.shared_options import OutputOptions
 from calipers.cli.tasks import TaskCommand
 from calipers.evaluation.task import Task
@@ -19,31 +18,13 @@ if TYPE_CHECKING:
     from calipers.results import Evaluation
 
 
-class LogFile(InputFile):
-    """Parameter type of a table or a log, which may have the name of its system: ``NAME=FILE``."""
-
-    def files(self, value: Any) -> list[str]:
-        """Return the file of a value."""
-        return [split_name(os.fspath(value))[1]]
-
-
-def split_name(text: str) -> tuple[str, str]:
-    """Split ``NAME=FILE`` into a name, empty if there is none, and a file.
-
-    >>> split_name("old=a.eval"), split_name("a.eval")
-    (('old', 'a.eval'), ('', 'a.eval'))
-    """
-    name, equals, path = text.partition("=")
-    return (name, path) if name and equals and path and not Path(text).exists() else ("", text)
-
-
 class ScoresCommand(TaskCommand):
     """Command ``calipers scores``."""
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
         table = next(param for param in self.params if param.name == "table")
-        table.nargs, table.type = -1, LogFile()
+        table.nargs, table.type = -1, NameableFile()
 
     def evaluate(self, options: dict[str, Any], output: OutputOptions) -> Evaluation:
         """Evaluate a table, or logs."""

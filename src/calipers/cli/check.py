@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.files import Command, NamedPath
+from calipers.cli.files import Command, InputFile, OutputFile, check_files
 from calipers.cli.options import text_option
-from calipers.cli.process import EXIT_BAD_INPUT, write_stderr
-from calipers.cli.requirements import SUMMARY_VARIABLE
+from calipers.cli.process import EXIT_BAD_INPUT, describe_user_error, write_stderr
+from calipers.cli.requirements import (
+    Outcome,
+    OutcomeList,
+    append_summary,
+    github_summary_option,
+    summary_file,
+    write_junit,
+)
 
 if TYPE_CHECKING:
     from calipers.data.errors import InputError
@@ -23,29 +32,33 @@ CONFIG_FILES: Mapping[str, tuple[str, ...]] = {
     "pyproject.toml": ("tool", "calipers", "check"),
 }
 
-
 #: Options of output files, which must differ between checks.
 OUTPUT_OPTIONS = ("output", "report", "junit")
+#: Groups of commands that may be checks without requirements: they compare, or fail on their own.
+_GROUPS_WITHOUT_REQUIREMENTS = ("compare", "learn")
 
 
 @click.command("check", cls=Command)
 @click.argument("names", nargs=-1, metavar="[NAME]…")
+@text_option("--config", "FILE.toml", "Configuration file to read instead.", type=InputFile())
 @text_option(
-    "--config", "FILE.toml", "Configuration file to read instead.", type=NamedPath(dir_okay=False)
+    "--junit",
+    "FILE.xml",
+    "Write the outcome of all requirements, and the errors of checks that cannot be run, to this "
+    "file (JUnit XML).",
+    type=OutputFile(allow_dash=False),
 )
-@click.option(
-    "--github-summary",
-    is_flag=True,
-    help="Add every result to the summary of a job on GitHub: to the file that "
-    f"{SUMMARY_VARIABLE} names.",
-)
-def command(names: tuple[str, ...], config: str | None, *, github_summary: bool) -> None:
+@github_summary_option
+def command(
+    names: tuple[str, ...], config: str | None, junit: str | None, *, github_summary: bool
+) -> None:
     """Run the evaluations of calipers.toml and check their requirements.
 
     Checks are read from calipers.toml, or from the table tool.calipers of pyproject.toml; all
     checks are run, or those named. A check is a command with its arguments and options, by name;
-    repeatable options are lists, and flags are true. Paths are as on the command line. The exit
-    code is 1 if a requirement of any check is not met.
+    repeatable options are lists, and flags are true. Paths are as on the command line. `calipers
+    init` writes such a file for data. The exit code is 1 if a requirement of any check is not met,
+    and 3 if a check cannot be run; --junit and --github-summary report both.
 
     \b
     Example of calipers.toml:
@@ -66,10 +79,19 @@ def command(names: tuple[str, ...], config: str | None, *, github_summary: bool)
             raise click.UsageError(f"{path}: no check {name!r}; {did_you_mean(name, checks)}")
     selected = {name: checks[name] for name in names or checks}
     _check_outputs(path, selected)
-    codes = [
-        _run_check_safely(f"{path}: check {name}", check, name, github_summary)
-        for name, check in selected.items()
-    ]
+    if junit is not None:
+        check_files([(path, path), *_named_files(path, selected)], [("--junit", junit)])
+    if github_summary:
+        summary_file()
+    outcomes = OutcomeList()
+    try:
+        codes = [
+            _run_check_safely(path, name, check, outcomes, github_summary=github_summary)
+            for name, check in selected.items()
+        ]
+    finally:
+        if junit is not None:
+            write_junit(outcomes, junit)
     if any(codes):
         raise click.exceptions.Exit(max(codes))
 
@@ -86,17 +108,52 @@ def _check_outputs(path: str, checks: Mapping[str, Any]) -> None:
                 )
 
 
-def _run_check_safely(location: str, check: Any, name: str, github_summary: bool) -> int:
-    """Run a check, and return its exit code; invalid input does not prevent other checks."""
-    from calipers.data.errors import InputError
+def _named_files(path: str, checks: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the files that checks read and write, each with its name in messages."""
+    for name, check in checks.items():
+        for key in check if isinstance(check, Mapping) else ():
+            for text in _as_list(check, key):
+                for file in (text, text.partition("=")[2]):
+                    if file and os.path.isfile(file):  # noqa: PTH113
+                        yield f"{path}: check {name}: {key}", file
 
+
+def _run_check_safely(
+    path: str,
+    name: str,
+    check: Any,
+    outcomes: OutcomeList,
+    *,
+    github_summary: bool,
+) -> int:
+    """Run a check, and return its exit code; invalid input does not prevent other checks."""
+    location, results = f"{path}: check {name}", OutcomeList()
     try:
-        return _run_check(location, check, name, github_summary=github_summary)
-    except InputError as error:
+        code = _run_check(location, check, name, results, github_summary=github_summary)
+    except (click.Abort, click.exceptions.Exit):
+        raise
+    except Exception as error:
+        user_error = describe_user_error(error)
+        message = f"{type(error).__name__}: {error}" if user_error is None else user_error[1]
+        outcome = Outcome(name, error=message, rules=_as_list(check, "require"))
+        outcomes.append(outcome)
+        if github_summary:
+            append_summary(outcome)
+        outcome.annotate()
+        if user_error is None:
+            raise
         write_stderr(
-            f"calipers: {'' if str(error).startswith(location) else f'{location}: '}{error}"
+            f"calipers: {'' if message.startswith(location) else f'{location}: '}{message}"
         )
         return EXIT_BAD_INPUT
+    outcomes.append(Outcome(name, [result for each in results for result in each.results]))
+    return code
+
+
+def _as_list(check: Any, key: str) -> list[str]:
+    """Return the values of a key of a check, as text."""
+    value = check.get(key, []) if isinstance(check, Mapping) else []
+    return list(map(str, value if isinstance(value, list) else [value]))
 
 
 def _read_checks(config: str | None) -> tuple[str, Mapping[str, Any]]:
@@ -141,41 +198,64 @@ def _error(message: str) -> InputError:
     return InputError(message)
 
 
-def _run_check(location: str, check: Any, name: str, *, github_summary: bool) -> int:
-    """Run a check, and return its exit code."""
-    from calipers.cli.group import cli
-
+def _run_check(
+    location: str,
+    check: Any,
+    name: str,
+    results: OutcomeList,
+    *,
+    github_summary: bool,
+) -> int:
+    """Run a check, add the results of its requirements, and return its exit code."""
     if not isinstance(check, Mapping) or not isinstance(check.get("command"), str):
         raise _error(f'{location}: expected command = "…", such as "classification"')
-    group: Any = cli
-    for word in check["command"].split():
-        is_subgroup = isinstance(group, click.Group) and word != "check"
-        group = group.get_command(click.Context(group), word) if is_subgroup else None
-        if group is None:
-            raise _error(f"{location}: there is no command {check['command']!r}")
-    settings = {k: v for k, v in check.items() if k != "command"}
-    line = list(
-        _command_line(
-            location, group, {**settings, **({"github_summary": True} if github_summary else {})}
+    evaluating_command = _find_command(check["command"])
+    if evaluating_command is None:
+        raise _error(f"{location}: there is no command {check['command']!r}")
+    options, _ = _parameters(evaluating_command)
+    has_requirements = "require" in options
+    if not has_requirements and check["command"].split()[0] not in _GROUPS_WITHOUT_REQUIREMENTS:
+        raise _error(
+            f"{location}: nothing can be required of the command {check['command']!r}; expected an "
+            "evaluation, a comparison, or learn check-split"
         )
-    )
+    settings = {k: v for k, v in check.items() if k != "command"}
+    if github_summary and "github-summary" in options:
+        settings["github_summary"] = True
+    line = list(_command_line(location, evaluating_command, settings))
     click.echo(f"{name}\n{'=' * len(name)}\n")
     try:
-        with group.make_context(f"calipers {check['command']}", line) as context:
-            group.invoke(context)
+        with evaluating_command.make_context(
+            f"calipers {check['command']}", line, obj=results
+        ) as context:
+            evaluating_command.invoke(context)
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.UsageError as error:
         raise _error(f"{location}: {error.format_message()}") from None
     finally:
         click.echo()
+    if has_requirements and not _as_list(check, "require"):
+        write_stderr(f"calipers: {location}: nothing is required (require); it only had to run")
     return 0
 
 
-def _command_line(
-    location: str, command: click.Command, settings: Mapping[str, Any]
-) -> Iterator[str]:
-    """Yield the equivalent command line; arguments come last, in their order."""
+def _find_command(words: str) -> click.Command | None:
+    """Return a command by its words, such as "compare retrieval"; None if there is none."""
+    from calipers.cli.group import cli
+
+    group: click.Command | None = cli
+    for word in words.split():
+        is_subgroup = isinstance(group, click.Group) and word != "check"
+        group = group.get_command(click.Context(group), word) if is_subgroup else None
+    return group
+
+
+@cache
+def _parameters(
+    command: click.Command,
+) -> tuple[dict[str, click.Option], dict[str, click.Argument]]:
+    """Return the options of a command by their names without dashes, and its arguments."""
     options = {
         opt.lstrip("-"): p
         for p in command.params
@@ -183,7 +263,14 @@ def _command_line(
         for opt in (*p.opts, *p.secondary_opts)
         if opt.startswith("--")
     }
-    arguments = {str(p.name): p for p in command.params if isinstance(p, click.Argument)}
+    return options, {str(p.name): p for p in command.params if isinstance(p, click.Argument)}
+
+
+def _command_line(
+    location: str, command: click.Command, settings: Mapping[str, Any]
+) -> Iterator[str]:
+    """Yield the equivalent command line; arguments come last, in their order."""
+    options, arguments = _parameters(command)
     for key, value in settings.items():
         if key in arguments:
             continue

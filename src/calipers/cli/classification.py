@@ -24,7 +24,7 @@ from calipers.cli.options import (
     repeatable_option,
     text_option,
 )
-from calipers.cli.output import is_page, print_below, print_tables
+from calipers.cli.output import is_page, print_tables
 from calipers.cli.shared_options import OutputOptions
 from calipers.cli.streams import StateOptions
 from calipers.cli.tables import read_input_table
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from calipers.data.trec import InputOrigin
+    from calipers.report.blocks import Block
     from calipers.results import ConfusionBase, Evaluation
 
 #: Maximum numbers of classes and of systems whose confusion matrices are printed by default.
@@ -70,7 +71,8 @@ class ClassificationCommand(TaskCommand):
             text_option(
                 "--costs",
                 "FP,FN",
-                "Costs of a false positive and of a false negative, for the rule 'cost'.",
+                "Costs of a false positive and of a false negative, for the rule 'cost'; "
+                "--threshold 'cost(FP=1,FN=5)' is the same as cost with --costs 1,5.",
             ),
             click.option(
                 "--prevalence",
@@ -78,12 +80,13 @@ class ClassificationCommand(TaskCommand):
                 help="Prevalence in the target population, for the rule 'cost'; precision and "
                 "NPV at that prevalence are added to the measures.",
             ),
-            text_option(
+            repeatable_option(
                 "--threshold-table",
-                "all|X,Y,…",
+                "[NAME=]all|X,Y,…",
                 "Table of these thresholds of the scores, or of all distinct ones: the requested "
                 "measures of counts (default: sensitivity, specificity, PPV, NPV and likelihood "
-                "ratios) at each. --format csv and latex contain this table only.",
+                "ratios) at each. Repeat as old=2,4 for the thresholds of each system. --format "
+                "csv and latex contain this table only.",
             ),
             repeatable_option(
                 "--confusion-matrix",
@@ -153,7 +156,7 @@ class ClassificationCommand(TaskCommand):
             raise click.UsageError("--rows goes with --confusion-matrix, or without --truth")
         else:
             evaluation = self._evaluate_columns(options, output, measures, **task_options)
-        if table is not None:
+        if table:
             evaluation = _add_threshold_table(evaluation, table, measures, prevalence)
         return evaluation
 
@@ -165,7 +168,7 @@ class ClassificationCommand(TaskCommand):
         *,
         costs: str | None,
         prevalence: float | None,
-        threshold_table: str | None,
+        threshold_table: tuple[str, ...],
         confusion_matrix: tuple[str, ...],
     ) -> Evaluation:
         """Evaluate systems on the rows of a table, or confusion matrices among its columns."""
@@ -180,7 +183,7 @@ class ClassificationCommand(TaskCommand):
         names, positive = options["labels"], options["positive"]
         _check_classes(names, positive, columns)
         other_specs = columns.specs["probability"] or columns.specs["predicted"]
-        is_table_only = threshold_table is not None and not threshold and not other_specs
+        is_table_only = bool(threshold_table) and not threshold and not other_specs
         options["labels"] = _label_classes(names, positive)
         options["threshold"] = _parse_thresholds(threshold, columns, costs, prevalence)
         options["measures"] = (
@@ -238,19 +241,20 @@ class ClassificationCommand(TaskCommand):
                     f"{option}: there is no confusion matrix; it takes --predicted, --probability "
                     "or --threshold"
                 )
+        is_on_terminal = output.kind == "table" and output.path is None and output.callback is None
+        matrices: Sequence[ConfusionBase] = ()
+        if confusion is not None:
+            matrices = evaluation.confusions
+        elif is_on_terminal and len(evaluation.confusions) <= (
+            1 if output.is_brief else MAX_SYSTEMS
+        ):
+            matrices = [
+                matrix for matrix in evaluation.confusions if len(matrix.labels) <= MAX_CLASSES
+            ]
+        appendix = _matrix_blocks(matrices, confusion or "counts", orientation)
         try:
-            output.finish(evaluation, orientation=orientation)
+            output.finish(evaluation, appendix, orientation=orientation)
         finally:
-            is_on_terminal = (
-                output.kind == "table" and output.path is None and output.callback is None
-            )
-            if confusion is not None:
-                _print_matrices(evaluation.confusions, confusion, orientation)
-            elif is_on_terminal and len(evaluation.confusions) <= MAX_SYSTEMS:
-                small_matrices = [
-                    matrix for matrix in evaluation.confusions if len(matrix.labels) <= MAX_CLASSES
-                ]
-                _print_matrices(small_matrices, "counts", orientation)
             if show_tables:
                 print_tables(evaluation)
 
@@ -298,21 +302,34 @@ def _select_measures(
 
 
 def _add_threshold_table(
-    evaluation: Evaluation, text: str, measures: Sequence[str], prevalence: float | None
+    evaluation: Evaluation,
+    specs: Sequence[str],
+    measures: Sequence[str],
+    prevalence: float | None,
 ) -> Evaluation:
     """Return the evaluation with the requested threshold table."""
     from dataclasses import replace
 
     from calipers.evaluate.threshold_tables import ALL, threshold_table
 
-    try:
-        thresholds: Any = (
-            text if text == ALL else [float(threshold) for threshold in text.split(",")]
-        )
-    except ValueError:
+    by_system: dict[str, Any] = {}
+    for spec in specs:
+        name, _, text = spec.rpartition("=")
+        try:
+            values = text if text == ALL else [float(threshold) for threshold in text.split(",")]
+        except ValueError:
+            raise click.UsageError(
+                f"--threshold-table {spec!r}: expected all, or numbers as 0.2,0.5"
+            ) from None
+        if name in by_system:
+            owner = f"system {name!r}" if name else "all systems"
+            raise click.UsageError(f"--threshold-table {spec!r}: expected one list for {owner}")
+        by_system[name] = values
+    if "" in by_system and len(by_system) > 1:
         raise click.UsageError(
-            f"--threshold-table {text!r}: expected all, or numbers as 0.2,0.5"
-        ) from None
+            "--threshold-table: give one list for all systems, or one of each as NAME=X,Y, not both"
+        )
+    thresholds = by_system.get("", by_system)
     table = threshold_table(
         evaluation,
         thresholds=thresholds,
@@ -343,14 +360,21 @@ def _check_classes(names: Sequence[str] | None, positive: str | None, columns: C
         )
 
 
-def _print_matrices(confusions: Iterable[ConfusionBase], confusion: str, orientation: str) -> None:
-    """Print the confusion matrix of every system."""
+def _matrix_blocks(
+    confusions: Iterable[ConfusionBase], confusion: str, orientation: str
+) -> list[Block]:
+    """Return the confusion matrix of every system as text."""
+    from calipers.report.blocks import Lines
     from calipers.report.class_tables import matrix_text
+    from calipers.report.safe_names import shorten_name
     from calipers.report.text_columns import terminal_width
 
     normalize, width = None if confusion == "counts" else confusion, terminal_width(sys.stdout)
+    blocks: list[Block] = []
     for matrix in confusions:
-        print_below(matrix.system, matrix_text(matrix, orientation, normalize, width))
+        text = matrix_text(matrix, orientation, normalize, width)
+        blocks.append(Lines([shorten_name(matrix.system), "", *text.splitlines()]))
+    return blocks
 
 
 def _parse_thresholds(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.files import Command, Group, InputFile, is_given
+from calipers.cli.files import Command, Group, NameableFile, is_given, name_files
 from calipers.cli.options import (
     added_parameters,
     choice_option,
@@ -21,12 +21,15 @@ from calipers.cli.output import (
     ReportOptions,
     format_and_file,
     format_options,
+    is_for_papers,
     pop_layout,
+    write_document,
     write_evaluation,
 )
 from calipers.cli.shared_options import inference_options
 from calipers.cli.tasks import evaluation_options
 from calipers.evaluation.tasks import TASKS
+from calipers.report import writers
 
 if TYPE_CHECKING:
     from calipers.results import Comparison, Evaluation
@@ -276,7 +279,9 @@ def _compare_values(
     if repetition is not None and design["design"] is None:
         raise click.UsageError("--repetition goes with --design")
     shared: dict[str, Any] = {"measure": measure, "lower_is_better": lower_is_better}
-    paths: Any = list(files)
+    from calipers.data.external_values import files_by_name
+
+    paths = name_files(files, files_by_name)
     if design["design"] is not None:
         comparison = compare_over_splits(
             paths,
@@ -290,17 +295,40 @@ def _compare_values(
     else:
         from calipers.evaluate.external_values import from_values
 
-        comparison = from_values(paths, unit=unit, baseline=baseline, **shared, **options).compare(
+        options["interval"] = interval or "none"
+        evaluation = from_values(paths, unit=unit, compare=False, **shared, **options)
+        comparison = evaluation.compare(
             baseline, primary=primary, interval=interval, **test_options
         )
+        _write_with_values(evaluation, comparison, *out)
+        return
     write_evaluation(comparison, *out)
+
+
+def _write_with_values(
+    evaluation: Evaluation,
+    comparison: Comparison,
+    kind: str,
+    path: str | None,
+    report: ReportOptions,
+    layout: str | None,
+) -> None:
+    """Write a comparison; in documents other than for papers after the value of each system."""
+    if kind in DATA_FORMATS or is_for_papers(kind):
+        write_evaluation(comparison, kind, path, report, layout)
+        return
+    from calipers.report.documents import DisplayOptions, document, values_document
+
+    look = DisplayOptions(writers.get_writer(kind).medium, layout)
+    report.write(comparison)
+    write_document([*values_document(evaluation, look), *document(comparison, look)], kind, path)
 
 
 values_command: click.Command = Command(
     "values",
     callback=_compare_values,
     params=[
-        click.Argument(["files"], nargs=-1, required=True, type=InputFile()),
+        click.Argument(["files"], nargs=-1, required=True, type=NameableFile()),
         *added_parameters(
             combine_options(
                 text_option(
@@ -329,7 +357,8 @@ values_command: click.Command = Command(
     ],
     help="Compare values by topic, data set or split from another tool. FILES are tables with the "
     "columns system, topic (or unit), value and perhaps measure; or, one for each system, such "
-    "tables without a system, or what trec_eval -q printed.",
+    "tables without a system, or what trec_eval -q printed. A system has the name of its file, or "
+    "NAME=FILE.",
 )
 
 

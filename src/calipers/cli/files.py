@@ -13,7 +13,8 @@ import click
 from click.core import ParameterSource
 
 from calipers import plugins
-from calipers.cli.process import DEBUG
+from calipers.cli.process import DEBUG, EXIT_BAD_INPUT, describe_user_error
+from calipers.cli.wording import options_in_errors
 
 if TYPE_CHECKING:
     from calipers.report.output_files import OutputTarget
@@ -47,6 +48,41 @@ class InputFile(NamedPath):
 
     def __init__(self) -> None:
         super().__init__(readable=False)
+
+
+class NameableFile(InputFile):
+    """Parameter type of a file to read that may have the name of its system: ``NAME=FILE``."""
+
+    def files(self, value: Any) -> list[str]:
+        """Return the file of a value."""
+        return [split_name(os.fspath(value))[1]]
+
+
+def split_name(text: str) -> tuple[str, str]:
+    """Split ``NAME=FILE`` into a name, empty if there is none, and a file.
+
+    >>> split_name("old=a.eval"), split_name("a.eval")
+    (('old', 'a.eval'), ('', 'a.eval'))
+    """
+    name, equals, path = text.partition("=")
+    is_named = name and equals and path and not os.path.exists(text)  # noqa: PTH110
+    return (name, path) if is_named else ("", text)
+
+
+def name_files(
+    values: Iterable[str], default_names: Callable[[list[str]], Mapping[str, Any]]
+) -> dict[str, str]:
+    """Return files by name; those without one have the names that ``default_names`` gives them."""
+    pairs = [split_name(value) for value in values]
+    unnamed = [path for name, path in pairs if not name]
+    name_by_path = {path: name for name, path in default_names(unnamed).items()} if unnamed else {}
+    path_by_name: dict[str, str] = {}
+    for given_name, path in pairs:
+        name = given_name or name_by_path[path]
+        if name in path_by_name:
+            raise click.UsageError(f"{path_by_name[name]} and {path} are both called {name!r}")
+        path_by_name[name] = path
+    return path_by_name
 
 
 class NamedFile(click.ParamType):  # type: ignore[type-arg]
@@ -194,7 +230,18 @@ class Command(_DebugCommand, click.Command):
         check_files(
             _given_files(ctx, self.params, _INPUT_TYPES), _given_files(ctx, self.params, OutputFile)
         )
-        return super().invoke(ctx)
+        try:
+            with options_in_errors():
+                return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, BrokenPipeError):
+            raise
+        except Exception as error:
+            user_error = describe_user_error(error) if "requirements" in ctx.params else None
+            if user_error is not None and user_error[0] == EXIT_BAD_INPUT:
+                from calipers.cli.requirements import write_failure
+
+                write_failure(ctx, user_error[1])
+            raise
 
 
 def is_given(name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import Any
 
@@ -16,6 +17,7 @@ COMMANDS = {
     **{task.name: task.summary for task in TASKS.values()},
     "learn": "Cross-validation, learning and validation curves, checks of splits.",
     "compare": "Compare systems with paired tests and confidence intervals.",
+    "init": "Write calipers.toml, with a check for the data at hand.",
     "check": "Run the evaluations of calipers.toml and check their requirements.",
     "merge": "Merge saved states (of days or shards) into one evaluation.",
     "overlap": "Measure the overlap of runs (RBO, overlap@k) without judgments.",
@@ -65,8 +67,25 @@ def _import_command(name: str) -> click.Command:
     return import_command("calipers.cli", name)
 
 
+class RootGroup(Group):
+    """Group of all commands, which says what could be done with files in place of a command."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command of a line; of one that begins with a file, that of suggestions."""
+        is_command = self.get_command(ctx, args[0]) is not None
+        if not is_command and (os.path.exists(args[0]) or _looks_like_path(args[0])):  # noqa: PTH110
+            return "files", import_command("calipers.cli", "suggestions"), args
+        return super().resolve_command(ctx, args)
+
+
+def _looks_like_path(word: str) -> bool:
+    return not word.startswith("-") and ("." in word or "/" in word)
+
+
 @click.group(
-    cls=Group,
+    cls=RootGroup,
     help_by_command=COMMANDS,
     find=_import_command,
     entry_point="calipers.tasks",
@@ -82,6 +101,8 @@ def cli() -> None:
     \b
     Example:
       calipers retrieval qrels.txt bm25.run dense.run -m nDCG@10 -m AP --report out.html
+
+    `calipers FILE…` looks at files, and says which command fits them.
 
     Results go to stdout, messages to stderr. Exit codes: 0 success, 1 a requirement was not met (or
     learn check-split found a problem), 2 usage error, 3 invalid input or unwritable output, 70

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from calipers.cli.completion import column_names, measure_names
-from calipers.cli.files import BaselineName, InputFile
+from calipers.cli.files import BaselineName, InputFile, NameableFile
 from calipers.evaluation.former_values import current_value
 from calipers.evaluation.task import Argument, Column
 from calipers.evaluation.tasks import OPTIONS
@@ -91,8 +91,11 @@ def flag_option(flags: str, help_text: str) -> Option:
 def column_parameter(column: Column) -> Option:
     """Return the option for a declared column, or the positional argument for a file."""
     if column.is_file:
-        nargs = -1 if column.is_repeatable else 1
-        return click.argument(column.role, nargs=nargs, required=column.required, type=InputFile())
+        if column.is_repeatable:
+            return click.argument(
+                column.role, nargs=-1, required=column.required, type=NameableFile()
+            )
+        return click.argument(column.role, required=column.required, type=InputFile())
     return click.option(
         column.option,
         column.role,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from io import BytesIO
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -110,6 +111,20 @@ def format_options(
         ),
         *([layout, page, open_option, chart_options] if report else []),
     )(command)
+
+
+#: Options of what the terminal shows.
+display_options = combine_options(
+    flag_option(
+        "--all show_all",
+        "Show all measures and differences on the standard output. By default more than eight "
+        "measures are cut to the first seven, unless -m names them; files have all.",
+    ),
+    flag_option(
+        "--plain",
+        "Print text without colors, rules and line breaks for the terminal, as for a pipe.",
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -217,11 +232,12 @@ def write_evaluation(
     output: str | None,
     report: ReportOptions,
     layout: str | None = None,
+    screen: Mapping[str, Any] = MappingProxyType({}),
     **style: Any,
 ) -> None:
     """Write the result in one format, and the requested report and charts.
 
-    ``style`` applies to reports and other pages.
+    ``style`` applies to reports and other pages, ``screen`` to text on the standard output.
     """
     report.write(result, **style)
     thresholds = getattr(result, "thresholds", None)
@@ -232,10 +248,13 @@ def write_evaluation(
     elif kind == "csv" and layout is not None:
         write_output(result.to_csv(layout=layout), output)
     else:
-        write_result(result, kind, output, layout=layout, **style)
+        on_screen = screen if kind == "table" and output is None else {}
+        write_result(result, kind, output, layout=layout, **style, **on_screen)
 
 
-def write_result(result: Any, kind: str, output: str | None, **look: Any) -> None:
+def write_result(
+    result: Any, kind: str, output: str | None, *, is_plain: bool = False, **look: Any
+) -> None:
     """Write a result as data, or as a document, to a file or to stdout."""
     if kind in DATA_FORMATS:
         write_output(getattr(result, f"to_{kind}")(), output)
@@ -243,7 +262,8 @@ def write_result(result: Any, kind: str, output: str | None, **look: Any) -> Non
     from calipers.report.documents import DisplayOptions, document
 
     medium = writers.get_writer(kind).medium
-    write_document(document(result, DisplayOptions(medium, **look)), kind, output)
+    blocks = document(result, DisplayOptions(medium, **look))
+    write_document(blocks, kind, output, is_plain=is_plain)
 
 
 def write_with_report(
@@ -257,13 +277,15 @@ def write_with_report(
     write_result(result, kind, path)
 
 
-def write_document(blocks: Iterable[Block], kind: str, output: str | None) -> None:
+def write_document(
+    blocks: Iterable[Block], kind: str, output: str | None, *, is_plain: bool = False
+) -> None:
     """Write a document in one format, to a file or to stdout."""
     from calipers.report.writers.text import Text
 
     writer = writers.get_writer(kind)
     if output is None and isinstance(writer, Text):
-        writer.print(blocks, sys.stdout)
+        writer.print(blocks, sys.stdout, is_plain=is_plain)
     else:
         write_output(writer.write(blocks), output)
 

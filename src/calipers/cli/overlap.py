@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from calipers.cli.files import Command, InputFile
+from calipers.cli.files import Command, NameableFile, name_files
 from calipers.cli.options import (
     PROPORTION,
     argument_option,
@@ -20,7 +20,7 @@ from calipers.evaluation.tasks import ORDER
 
 
 @click.command("overlap", cls=Command)
-@click.argument("runs", nargs=-1, required=True, type=InputFile())
+@click.argument("runs", nargs=-1, required=True, type=NameableFile())
 @option_with_default(
     "-p --p",
     0.9,
@@ -49,13 +49,14 @@ def command(runs: tuple[str, ...], **options: Any) -> None:
     """Measure the overlap of every pair of RUNS (TREC run files) by topic.
 
     Reports rank-biased overlap with its bounds, and the proportion of the first k documents that
-    both runs share. No judgments are needed.
+    both runs share. No judgments are needed. Runs have the names of their files, or NAME=FILE.
 
     \b
     Example:
       calipers overlap bm25.run dense.run -p 0.95
     """
     output = OutputOptions.pop_from(options)
+    from calipers.data.run_names import named_runs
     from calipers.evaluate.overlap import overlap
 
-    output.finish(overlap(list(runs), **options))
+    output.finish(overlap(name_files(runs, named_runs), **options))

@@ -186,15 +186,12 @@ def _report_error(error: BaseException) -> int:
     if isinstance(error, MemoryError):
         write_stderr("calipers: there is not enough memory for this")
         return EXIT_NO_MEMORY
-    if isinstance(error, OSError):
-        description = f"{error.filename}: {error.strerror}" if error.filename is not None else error
-        write_stderr(f"calipers: {description}")
-        return EXIT_BAD_INPUT
-    code = _user_error_code(error)
-    if code is None:
+    user_error = describe_user_error(error)
+    if user_error is None:
         write_stderr(_internal_error_line(error))
         return EXIT_INTERNAL
-    write_stderr(f"calipers: {error}")
+    code, message = user_error
+    write_stderr(f"calipers: {message}")
     return code
 
 
@@ -205,15 +202,18 @@ def _find_stop(error: BaseException | None) -> BaseException | None:
     return error
 
 
-def _user_error_code(error: BaseException) -> int | None:
-    """Return the exit code of an error that the user can correct; None for internal errors."""
+def describe_user_error(error: BaseException) -> tuple[int, str] | None:
+    """Return the exit code and message of an error that the user can correct; else None."""
+    if isinstance(error, OSError):
+        is_file = error.filename is not None
+        return EXIT_BAD_INPUT, f"{error.filename}: {error.strerror}" if is_file else str(error)
     from calipers.data.errors import InputError
     from calipers.measures import UnknownMeasureError
     from calipers.plugins import PluginError
 
     if isinstance(error, UnknownMeasureError):
-        return EXIT_USAGE
-    return EXIT_BAD_INPUT if isinstance(error, InputError | PluginError) else None
+        return EXIT_USAGE, str(error)
+    return (EXIT_BAD_INPUT, str(error)) if isinstance(error, InputError | PluginError) else None
 
 
 def _internal_error_line(error: BaseException) -> str:

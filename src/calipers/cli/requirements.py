@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from calipers.cli.files import OutputFile
 from calipers.cli.options import combine_options, repeatable_option, text_option
-from calipers.cli.output import write_output
 from calipers.cli.process import EXIT_UNMET, write_stderr
 from calipers.lazy_dataclasses import dataclass
 
@@ -21,6 +20,12 @@ if TYPE_CHECKING:
 #: Environment variables of GitHub: the file of the summary of a job, and the sign that it is one.
 SUMMARY_VARIABLE, ACTIONS_VARIABLE = "GITHUB_STEP_SUMMARY", "GITHUB_ACTIONS"
 
+github_summary_option = click.option(
+    "--github-summary",
+    is_flag=True,
+    help="Add the result, and the outcome of each requirement, to the summary of a job on GitHub: "
+    f"to the file that {SUMMARY_VARIABLE} names. What fails becomes an error annotation there.",
+)
 requirement_options = combine_options(
     repeatable_option(
         "--require requirements",
@@ -34,13 +39,79 @@ requirement_options = combine_options(
         "Write the outcome of each --require to this file (JUnit XML).",
         type=OutputFile(),
     ),
-    click.option(
-        "--github-summary",
-        is_flag=True,
-        help="Add the result, and the outcome of each --require, to the summary of a job on "
-        f"GitHub: to the file that {SUMMARY_VARIABLE} names.",
-    ),
+    github_summary_option,
 )
+
+
+def summary_file() -> str:
+    """Return the file of the summary of the job on GitHub."""
+    path = os.environ.get(SUMMARY_VARIABLE)
+    if not path:
+        raise click.UsageError(
+            f"--github-summary adds to the file that {SUMMARY_VARIABLE} names, which is not set "
+            "here; -o FILE.md writes Markdown anywhere"
+        )
+    return path
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Outcome of the requirements of one evaluation, which has a name.
+
+    ``error`` is the reason if it could not be evaluated; ``rules`` are then its requirements.
+    """
+
+    name: str
+    results: Sequence[RequirementResult] = ()
+    error: str = ""
+    rules: Sequence[str] = ()
+
+    def cases(self) -> Iterator[tuple[str, str, str, str]]:
+        """Yield the status (pass, FAIL, error), rule, system and message of each requirement."""
+        for result in self.results:
+            yield "pass" if result.passed else "FAIL", result.rule, result.system, result.message
+        if self.error:
+            for rule in self.rules or ("evaluation",):
+                yield "error", rule, "", self.error
+
+    def annotate(self) -> None:
+        """Write an error annotation for what fails, in a job on GitHub."""
+        if os.environ.get(ACTIONS_VARIABLE) != "true":
+            return
+        failures = [(rule, text) for status, rule, _, text in self.cases() if status == "FAIL"]
+        for title, text in [*failures, *([(self.name, self.error)] if self.error else [])]:
+            write_stderr(f"::error title={_escape_command(title, ':,')}::{_escape_command(text)}")
+
+
+class OutcomeList(list[Outcome]):
+    """Outcomes of the commands that a check runs, which it reports together."""
+
+
+def write_failure(context: click.Context, error: str) -> None:
+    """Write the outcome of a command whose input cannot be used, where it would have written it."""
+    options = context.params
+    outcome = Outcome(str(context.command.name), error=error, rules=options["requirements"])
+    if options["junit"] is not None:
+        write_junit([outcome], options["junit"])
+    if context.find_object(OutcomeList) is not None:  # which tells of it as that of the check
+        return
+    if options["github_summary"]:
+        append_summary(outcome)
+    if outcome.rules or options["github_summary"]:
+        outcome.annotate()
+
+
+def append_summary(outcome: Outcome, result: str = "") -> None:
+    """Add an outcome, and a result in Markdown, to the summary of the job on GitHub."""
+    with open(summary_file(), "a", encoding="utf-8") as file:  # noqa: PTH123
+        file.write(format_markdown(outcome) + result)
+
+
+def write_junit(outcomes: Sequence[Outcome], path: str) -> None:
+    """Write outcomes to a file, as JUnit XML."""
+    from calipers.cli.output import write_output
+
+    write_output(format_junit(outcomes), path)
 
 
 @dataclass(frozen=True)
@@ -56,16 +127,7 @@ class RequirementOptions:
     def pop_from(cls, options: dict[str, Any]) -> RequirementOptions:
         """Pop these options from the options of a command, and parse the requirements."""
         rules, junit = options.pop("requirements"), options.pop("junit")
-        summary = None
-        if options.pop("github_summary"):
-            summary = os.environ.get(SUMMARY_VARIABLE)
-            if not summary:
-                raise click.UsageError(
-                    f"--github-summary adds to the file that {SUMMARY_VARIABLE} names, which is "
-                    "not set "
-                    "here; "
-                    "-o FILE.md writes Markdown anywhere"
-                )
+        summary = summary_file() if options.pop("github_summary") else None
         if rules:
             from calipers.data.errors import InputError
             from calipers.evaluate.requirements import parse_requirement
@@ -95,18 +157,17 @@ class RequirementOptions:
 
     def write_and_exit(self, evaluation: Evaluation, rulings: Sequence[RequirementResult]) -> None:
         """Write the results, and exit with 1 if a requirement is not met."""
+        outcome = Outcome(evaluation.task, rulings)
         if self.junit is not None:
-            write_output(format_junit(evaluation.task, rulings), self.junit)
+            write_junit([outcome], self.junit)
         if self.summary is not None:
-            with open(self.summary, "a", encoding="utf-8") as file:  # noqa: PTH123
-                file.write(format_markdown(rulings) + evaluation.to_markdown().rstrip() + "\n")
+            append_summary(outcome, evaluation.to_markdown().rstrip() + "\n")
         for ruling in rulings:
             write_stderr(str(ruling))
-            if not ruling.passed and os.environ.get(ACTIONS_VARIABLE) == "true":
-                write_stderr(
-                    "::error "
-                    f"title={_escape_command(ruling.rule, ':,')}::{_escape_command(ruling.message)}"
-                )
+        outcome.annotate()
+        outcomes = click.get_current_context().find_object(OutcomeList)
+        if outcomes is not None:
+            outcomes.append(outcome)
         if not all(ruling.passed for ruling in rulings):
             raise click.exceptions.Exit(EXIT_UNMET)
 
@@ -118,24 +179,35 @@ def _escape_command(text: str, extra_characters: str = "") -> str:
     return text
 
 
-def format_junit(name: str, rulings: Sequence[RequirementResult]) -> str:
-    """Return the results as JUnit XML, with a test case for each rule and system."""
-    failures = sum(not ruling.passed for ruling in rulings)
-    counts = {"tests": str(len(rulings)), "failures": str(failures), "errors": "0"}
+def format_junit(outcomes: Sequence[Outcome]) -> str:
+    """Return outcomes as JUnit XML: a suite for each, with a case for each rule and system."""
     from xml.etree import ElementTree as ET
 
-    suites = ET.Element("testsuites", counts)
-    suite = ET.SubElement(suites, "testsuite", {"name": f"calipers {name}", **counts})
-    for ruling in rulings:
-        names = {"classname": f"calipers.{name}.{ruling.system}", "name": ruling.rule}
-        case = ET.SubElement(suite, "testcase", {k: _printable_text(v) for k, v in names.items()})
-        if not ruling.passed:
-            failure = ET.SubElement(case, "failure", {"message": "not met"})
-            failure.text = _printable_text(ruling.message)
-        else:
-            ET.SubElement(case, "system-out").text = _printable_text(ruling.message)
+    suites = ET.Element("testsuites", _junit_counts(outcomes))
+    for outcome in outcomes:
+        name = f"calipers {_printable_text(outcome.name)}"
+        suite = ET.SubElement(suites, "testsuite", {"name": name, **_junit_counts([outcome])})
+        for status, rule, system, message in outcome.cases():
+            class_name = ".".join(filter(None, ("calipers", outcome.name, system)))
+            names = {"classname": class_name, "name": rule}
+            case = ET.SubElement(
+                suite, "testcase", {k: _printable_text(v) for k, v in names.items()}
+            )
+            if status == "pass":
+                element = ET.SubElement(case, "system-out")
+            elif status == "FAIL":
+                element = ET.SubElement(case, "failure", {"message": "not met"})
+            else:
+                element = ET.SubElement(case, "error", {"message": "not evaluated"})
+            element.text = _printable_text(message)
     ET.indent(suites)
     return ET.tostring(suites, encoding="unicode", xml_declaration=True)
+
+
+def _junit_counts(outcomes: Iterable[Outcome]) -> dict[str, str]:
+    statuses = [status for outcome in outcomes for status, *_ in outcome.cases()]
+    counts = len(statuses), statuses.count("FAIL"), statuses.count("error")
+    return dict(zip(("tests", "failures", "errors"), map(str, counts), strict=True))
 
 
 def _printable_text(text: str) -> str:
@@ -145,14 +217,20 @@ def _printable_text(text: str) -> str:
     )
 
 
-def format_markdown(rulings: Sequence[RequirementResult]) -> str:
-    """Return the results as a Markdown table."""
+#: Signs of the statuses in Markdown.
+_SIGNS = {"pass": "✅ pass", "FAIL": "❌ fail", "error": "❌ error"}
+
+
+def format_markdown(outcome: Outcome) -> str:
+    """Return an outcome as a Markdown table."""
     from calipers.report.writers.markdown import escape
 
-    if not rulings:
+    rows = [
+        (_SIGNS[status], escape(rule), escape(message).replace("\n", "<br>"))
+        for status, rule, _, message in outcome.cases()
+    ]
+    if not rows:
         return ""
-    rows = (
-        ("✅ pass" if r.passed else "❌ fail", escape(r.rule), escape(r.message)) for r in rulings
-    )
+    heading = f"### {escape(outcome.name)}\n\n" if outcome.error else ""
     lines = ["| | Requirement | |", "|---|---|---|", *(f"| {' | '.join(row)} |" for row in rows)]
-    return "\n".join(lines) + "\n\n"
+    return heading + "\n".join(lines) + "\n\n"

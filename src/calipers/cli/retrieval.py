@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.costs import read_costs
-from calipers.cli.files import OutputFolder
+from calipers.cli.files import OutputFolder, name_files
 from calipers.cli.options import Option, text_option
 from calipers.cli.output import write_trec_files
 from calipers.cli.shared_options import OutputOptions
@@ -62,6 +62,7 @@ class RetrievalCommand(TaskCommand):
 
     def evaluate(self, options: dict[str, Any], output: OutputOptions) -> Evaluation:
         """Evaluate the runs."""
+        from calipers.data.run_names import named_runs
         from calipers.evaluate.retrieval import retrieval
 
         if options["max_unretrieved"] is None:
@@ -69,11 +70,11 @@ class RetrievalCommand(TaskCommand):
         self.parse(options)
         options["cost"] = read_costs(options["cost"], str)
         options["slices"] = list(options["slices"]) or None
-        qrels, runs = options.pop("qrels"), list(options.pop("runs"))
+        qrels, runs = options.pop("qrels"), name_files(options.pop("runs"), named_runs)
         folder = options.pop("per_topic_dir")
         if is_distributed(self.task, qrels, None, options):
             connect_engine(options)
         evaluation = retrieval(qrels, runs, **options)
         if folder is not None:
-            write_trec_files(evaluation, folder, [qrels, *runs])
+            write_trec_files(evaluation, folder, [qrels, *runs.values()])
         return evaluation

@@ -12,6 +12,7 @@ from calipers.cli.output import (
     DATA_FORMATS,
     UNIT_DATA_FORMATS,
     ReportOptions,
+    display_options,
     format_and_file,
     format_options,
     pop_layout,
@@ -22,6 +23,7 @@ from calipers.cli.requirements import RequirementOptions, requirement_options
 from calipers.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
+    from calipers.report.blocks import Block
     from calipers.results import Evaluation
 
 inference_options = shared_options("level", "interval", "n_resamples", "seed")
@@ -39,7 +41,7 @@ def output_options(command: Command, data: Sequence[str] = DATA_FORMATS) -> Comm
         help="Include the predictions of every row (or the confusion matrix) in FILE.json of -o, "
         "so that it can serve as --baseline of later evaluations. Rankings are always included.",
     )
-    return format_options(keep(requirement_options(command)), data)
+    return format_options(keep(requirement_options(display_options(command))), data)
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,8 @@ class OutputOptions:
     is_per_unit: bool = False
     layout: str | None = None
     keep_predictions: bool = False
+    is_brief: bool = False
+    is_plain: bool = False
     callback: Callable[[Evaluation], None] | None = None
 
     @classmethod
@@ -68,13 +72,16 @@ class OutputOptions:
         then, keep = options.pop("then", None), options.pop("keep_predictions")
         if keep and (kind != "json" or units):
             raise click.UsageError("--keep-predictions goes with -o FILE.json or --format json")
-        gate = RequirementOptions.pop_from(options)
-        return cls(kind, path, ReportOptions.pop_from(options), gate, units, layout, keep, then)
+        gate, page = RequirementOptions.pop_from(options), ReportOptions.pop_from(options)
+        is_brief = not (options.pop("show_all") or options.get("measures"))
+        plain = options.pop("plain")
+        return cls(kind, path, page, gate, units, layout, keep, is_brief, plain, then)
 
-    def finish(self, evaluation: Evaluation, **look: Any) -> None:
+    def finish(self, evaluation: Evaluation, appendix: Sequence[Block] = (), **look: Any) -> None:
         """Write the result, and exit with 1 if a requirement is not met.
 
-        ``look`` applies to reports and other pages.
+        ``look`` applies to reports and other pages, and text on the standard output has the
+        ``appendix`` before its verdict.
         """
         if self.callback is not None:
             self.callback(evaluation)
@@ -93,5 +100,12 @@ class OutputOptions:
                 evaluation = (
                     keep_predictions(evaluation) if self.keep_predictions or to_file else evaluation
                 )
-            write_evaluation(evaluation, self.kind, self.path, self.report, self.layout, **look)
+            screen = {
+                "is_brief": self.is_brief and self.layout is None,
+                "is_plain": self.is_plain,
+                "appendix": appendix,
+            }
+            write_evaluation(
+                evaluation, self.kind, self.path, self.report, self.layout, screen, **look
+            )
         self.requirements.write_and_exit(evaluation, rulings)

@@ -10,7 +10,9 @@ import click
 
 #: Arguments without an option of their own name, and the option that they come from.
 _FLAG_BY_ARGUMENT = {"y": "--truth", "X": "--features", "measure": "--measure"}
-_VALUE = r"""(?:'[^']*'|"[^"]*"|\d[\w.]*|True|False|None)"""
+_VALUE = r"""(?:'[^']*'|"[^"]*"|\d[\w.]*|True|False|None|…|\[…\])"""
+#: What stands for any value, which an option needs no word for.
+_ANY_VALUE = ("…", "[…]")
 
 
 @contextmanager
@@ -21,7 +23,10 @@ def options_in_errors() -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise type(error)(name_options(str(error), _flags_by_parameter())) from None
+        message = name_options(str(error), _flags_by_parameter())
+        if message == str(error):
+            raise
+        raise type(error)(message) from None
 
 
 def _flags_by_parameter() -> dict[str, str]:
@@ -46,6 +51,8 @@ def name_options(message: str, options: Mapping[str, str]) -> str:
     'split= determines the folds: it excludes --folds'
     >>> name_options("inner goes with threshold='F1'", {"inner": "--inner", "threshold": "--cut"})
     'inner goes with --cut F1'
+    >>> name_options("name one (positive=…)", {"positive": "--positive"})
+    'name one (--positive)'
     >>> name_options("n_jobs is 0, expected 1 or more", {"n_jobs": "--jobs"})
     '--jobs is 0, expected 1 or more'
     """
@@ -54,7 +61,7 @@ def name_options(message: str, options: Mapping[str, str]) -> str:
         flag = options.get(match["name"])
         if flag is None:
             return match[0]
-        value = (match["value"] or "").strip("'\"")
+        value = "" if match["value"] in _ANY_VALUE else (match["value"] or "").strip("'\"")
         quoted = f"'{value}'" if re.search(r"[\s<>&*()]", value) else value
         return f"{flag} {quoted}" if value else flag
 

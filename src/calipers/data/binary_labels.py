@@ -150,8 +150,7 @@ def _other_class(
         return [f"not {name}"]
     raise InputError(
         f"{input_name}: has only one class ({format_value(name)}), and the other is unknown; name "
-        "both (labels=[…] or --labels), or the positive one if it is this one (positive=… or "
-        "--positive)"
+        "both (labels=[…]), or the positive one if it is this one (positive=…)"
     )
 
 

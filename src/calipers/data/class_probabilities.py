@@ -179,7 +179,7 @@ def _class_columns_error(problem: str, names: Sequence[str], input_name: str) ->
     return InputError(
         f"{input_name}: {problem}; with {len(names)} class{'es' if len(names) > 1 else ''} "
         f"({format_names(names)}) a column for each of them is needed, or a positive class "
-        "(positive=… or --positive)"
+        "(positive=…)"
     )
 
 

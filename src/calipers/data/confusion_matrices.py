@@ -211,8 +211,8 @@ def orientation_error(
     return InputError(
         f"{input_name}: it is unknown whether its rows are the predictions or the truth. For "
         f"{names[index]!r}, rows='predicted' gives PPV {first} and TPR {second}; rows='truth', as "
-        f"in scikit-learn's confusion_matrix, gives PPV {second} and TPR {first}. Set rows= "
-        "(--rows in the command), or name rows and columns in a header, such as predicted\\truth"
+        f"in scikit-learn's confusion_matrix, gives PPV {second} and TPR {first}. Set rows=, "
+        "or name rows and columns in a header, such as predicted\\truth"
     )
 
 
@@ -696,7 +696,7 @@ def _match_axes(table: CountTable, row_role: str | None) -> tuple[CountTable, bo
         raise InputError(
             f"{table.input_name}: its rows are called {format_names(rows)}, its columns "
             f"{format_names(names)}; "
-            "expected the same classes, or truth= with the class of each row; or rows= (--rows), "
+            "expected the same classes, or truth= with the class of each row; or rows=, "
             "by which as many of either belong together in their order"
         )
     extra = [

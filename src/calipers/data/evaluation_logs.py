@@ -466,7 +466,7 @@ def _choose(logs: Sequence[EvaluationLog], score: str | None) -> str:
             raise InputError(f"{logs[0].path}: none of its samples has a score")
         else:
             raise InputError(
-                f"{logs[0].path}: has several scores; name one with score= (--score): "
+                f"{logs[0].path}: has several scores; name one with score=: "
                 f"{format_names(list(map(repr, names)))}"
             )
     else:

@@ -81,7 +81,7 @@ def read_values(
     if isinstance(source, str | os.PathLike):
         source = [source]
     if isinstance(source, list | tuple) and all(isinstance(p, str | os.PathLike) for p in source):
-        source = _files_by_name(source)
+        source = files_by_name(source)
     if not isinstance(source, Mapping) or _is_tidy(source):
         table = _table(source)
         return _collect(
@@ -120,12 +120,16 @@ def _unit_names(unit: str) -> tuple[str, ...]:
     return (*dict.fromkeys(unit_names), *UNIT)
 
 
-def _files_by_name(paths: Sequence[str | os.PathLike[str]]) -> dict[str, Any]:
+def files_by_name(paths: Sequence[str | os.PathLike[str]]) -> dict[str, Any]:
+    """Return the files of systems by the names of the files."""
     if not paths:
         raise InputError("values: an empty list, expected at least one file")
     path_by_name = {run_name(path): path for path in paths}
     if len(path_by_name) < len(paths):
-        raise InputError("values: two files have one name; give a dict from names to files")
+        raise InputError(
+            "values: two files have one name; give a dict from names to files (NAME=FILE for the "
+            "command)"
+        )
     return path_by_name
 
 

@@ -302,7 +302,7 @@ def _order_categories(ratings: set[Any], order: Sequence[Any] | None, prefix: st
         text = next(value for value in ratings if isinstance(value, str))
         raise InputError(
             f"{prefix}ratings are numbers and text, such as {text!r}; expected one kind (if it is "
-            "in a column of items, name that column with item= or --item)"
+            "in a column of items, name that column with item=)"
         )
     return sorted(ratings)
 

@@ -714,6 +714,13 @@ class _EstimatePair:
             values = subtract_values(first_topics.values, second_topics.values)
             return count_signs(values[defined_mask])
 
+        def discordant() -> tuple[float, float]:
+            signs = signs_of_topics()
+            return float(signs[0]), float(signs[2])
+
+        is_binary = first_topics.measure.definition.proportion_of == "topics"
+        is_independent = importance is None and self.clusters is None and n > 0
+
         def effective_sizes() -> tuple[float, ...]:
             if importance is None:
                 return (float(n),)
@@ -723,7 +730,8 @@ class _EstimatePair:
         shared: dict[str, Any] = {
             "undefined": self.first.undefined,
             "signs": signs_of_topics,
-            "is_binary": first_topics.measure.definition.proportion_of == "topics",
+            "is_binary": is_binary,
+            "discordant_proportions": discordant if is_binary and is_independent else None,
             "effective_sizes": effective_sizes,
             "clusters": self.clusters,
             "order": None

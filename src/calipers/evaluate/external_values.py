@@ -230,14 +230,21 @@ def _resolve_measure(name: str, higher_is_better: bool | None, values: FloatArra
     )
     if catalog_measure is not None and has_same_direction and str(catalog_measure) == name:
         return catalog_measure
+    is_known = catalog_measure is not None
+    # The mean of values 0 and 1 is the proportion of units that have 1.
+    is_binary = not is_known and bool(np.isin(values[~np.isnan(values)], (0.0, 1.0)).all())
     definition = Definition(
         name=name,
         family=EXTERNAL_FAMILY,
         statistic=Statistic,
         formula=_ExternalDefinition(name),
         higher_is_better=higher_is_better,
-        range=(-np.inf, np.inf) if catalog_measure is None else catalog_measure.definition.range,
-        proportion_of=None if catalog_measure is None else catalog_measure.definition.proportion_of,
+        range=catalog_measure.definition.range
+        if catalog_measure is not None
+        else ((0.0, 1.0) if is_binary else (-np.inf, np.inf)),
+        proportion_of=catalog_measure.definition.proportion_of
+        if catalog_measure is not None
+        else ("topics" if is_binary else None),
         summary="mean" if catalog_measure is None else catalog_measure.definition.summary,
     )
     return _ExternalMeasure(definition, ())

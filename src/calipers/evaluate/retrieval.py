@@ -534,11 +534,11 @@ def retrieval(
         ``relevance`` (those of ir_datasets and ir_measures). ``"irds:NAME"`` is a downloaded
         dataset of ir_datasets. Judgments and runs may also be Spark or Dask data frames.
     runs : path, dict, data frame, or rows; list of path; or dict of such
-        One run, a list of run files (named by their file names), or a dict from names to runs. A
-        run takes the forms of ``qrels``, with scores for grades. Several are read in parallel.
-        Ranks from 1 may replace scores (``qid pid rank``, as in MS MARCO). Topics and documents
-        alone, or a dict from topics to lists or sets of ids, are retrieved sets without an order,
-        for set measures.
+        One run, a list of run files (named by their file names or, if these are equal, by the tags
+        of the runs), or a dict from names to runs. A run takes the forms of ``qrels``, with scores
+        for grades. Several are read in parallel. Ranks from 1 may replace scores (``qid pid rank``,
+        as in MS MARCO). Topics and documents alone, or a dict from topics to lists or sets of ids,
+        are retrieved sets without an order, for set measures.
     weight : str or dict of float, optional
         Weight of each topic in means, their intervals and tests: the name of a column of
         ``topic_table``, or a dict ``{topic: weight}``. Importance weights, 0 or more, of which only
@@ -557,9 +557,10 @@ def retrieval(
         ``{topic: value}``: every mean is reported on each slice with its difference from all other
         topics, in ``evaluation.slices``. ``"type*length"`` crosses two columns. A topic without a
         value is in the slice ``"missing"``.
-    slice_bins : dict of list of float, optional
+    slice_bins : dict of list of float, or of str, optional
         Bin edges of numeric columns of ``slices``, by name: ``{"age": [40, 65]}``. By default they
-        are binned at their quartiles.
+        are binned at their quartiles. Of columns of dates the period, ``"year"``, ``"quarter"``,
+        ``"month"`` or ``"day"``.
     cost : dict of dict, path, str or float, optional
         Costs of the runs, by the name of the cost, such as
         ``{"latency (ms)": {"bm25": …, "dense": …}}``: for each run a dict ``{topic: number}``, a

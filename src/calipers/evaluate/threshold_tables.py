@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -36,7 +36,7 @@ def threshold_table(
     truth: Any,
     score: Any = None,
     *,
-    thresholds: str | float | Sequence[float] = ALL,
+    thresholds: str | float | Sequence[float] | Mapping[str, Any] = ALL,
     measures: MeasureNames | None = None,
     prevalence: float | None = None,
     system: str | None = None,
@@ -63,10 +63,10 @@ def threshold_table(
     score : array-like of shape (n,), or dict of such, optional
         Scores, higher for the positive class; for several systems a dict from their names to
         columns. Required unless ``truth`` is an evaluation.
-    thresholds : float, list of float, or 'all', default='all'
+    thresholds : float, list of float, 'all', or dict of such, default='all'
         Thresholds, or ``"all"`` for every distinct score in descending order. Of more than 200
         distinct scores 200 are selected, with equal numbers of rows between them as far as ties
-        permit.
+        permit. A dict has the thresholds of each system, whose scores may have other units.
     measures : str, Measure, or list of such, optional
         Measures of the confusion matrix, displayed under these names. By default sensitivity,
         specificity, PPV, NPV and both likelihood ratios.
@@ -140,13 +140,23 @@ def threshold_table(
             )
     notes: list[str] = []
     selected = {n: s for n, s in systems.items() if system in (None, n)}
+    by_system: Mapping[str, Any] = dict.fromkeys(selected, thresholds)
+    if isinstance(thresholds, Mapping):
+        by_system = thresholds
+        for name in (*by_system, *([] if system is None else [system])):
+            if name not in systems or name not in by_system:
+                names = list(systems if name not in systems else by_system)
+                raise InputError(
+                    f"thresholds: there is no system {name!r}; {did_you_mean(name, names)}"
+                )
+        selected = {n: s for n, s in selected.items() if n in by_system}
     tables = [
         _make_table(
             replace(output, settings=settings),
-            _select_thresholds(output, thresholds, notes),
+            _select_thresholds(output, by_system[name], notes),
             selected_measures,
         )
-        for output in selected.values()
+        for name, output in selected.items()
     ]
     return ThresholdTables(
         tuple(tables), settings.level, requested_names(selected_measures), tuple(notes)

@@ -57,9 +57,10 @@ class Options:
         Number of bootstrap replicates.
     seed : int, default=0
         Seed of the random number generator.
-    slice_bins : dict of list of float, optional
+    slice_bins : dict of list of float, or of str, optional
         Bin edges of numeric columns of ``slices``, by name: ``{"age": [40, 65]}``. By default they
-        are binned at their quartiles.
+        are binned at their quartiles. Of columns of dates the period, ``"year"``, ``"quarter"``,
+        ``"month"`` or ``"day"``.
     missing : {'error', 'drop'}, default='error'
         ``"error"`` raises an error on missing values. ``"drop"`` drops rows with a missing value,
         or whose id is missing from one of the tables; a note reports how many and why.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -22,7 +23,11 @@ MAX_UNBINNED_VALUES = 10
 #: Name of the slice of the rows without a value.
 MISSING_SLICE = "missing"
 
-Bins = Mapping[str, Sequence[float]]
+#: Bin edges of a column of numbers, or the period of one of dates.
+Bins = Mapping[str, Sequence[float] | str]
+PERIODS = ("year", "quarter", "month", "day")
+#: Year, month and day at the beginning of a date in ISO 8601.
+_DATE = re.compile(r"\s*(\d{4})-?(\d{2})(?:-?(\d{2}))?(?!\d)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +143,7 @@ def _split_factors(name: str) -> list[str]:
 
 
 def _slice_column(
-    name: str, column: Any, n_rows: int, bins: Sequence[float] | None, unit: str
+    name: str, column: Any, n_rows: int, bins: Sequence[float] | str | None, unit: str
 ) -> tuple[SliceDefinition, list[str]]:
     """Return the slices of one column, including that of missing values, and notes on binning."""
     display_name, missing_rows = f"slice {name!r}", None
@@ -168,12 +173,16 @@ def _slice_column(
 
 
 def _bin_column(
-    name: str, values: EncodedLabels, bins: Sequence[float] | None, rows: int, unit: str
+    name: str, values: EncodedLabels, bins: Sequence[float] | str | None, rows: int, unit: str
 ) -> tuple[SliceDefinition, list[str]]:
     """Return the slices of a column without missing values, and notes on binning.
 
     ``rows`` is the number of all rows, with those that have no value.
     """
+    if isinstance(bins, str):
+        names, codes = np.unique(period_names(name, values.labels, bins), return_inverse=True)
+        codes = codes.reshape(-1)[values.codes]
+        return SliceDefinition(name, tuple(names.tolist()), codes), [f"{name} is cut by {bins}."]
     is_numeric = all(
         isinstance(label, int | float | np.number) and not isinstance(label, bool)
         for label in values.labels
@@ -261,6 +270,32 @@ def _slice_at_edges(name: str, values: EncodedLabels, edges: list[float]) -> Sli
     names = bin_names(edges)
     codes = np.searchsorted(occupied, bin_indices)[values.codes]
     return SliceDefinition(name, tuple(names[k] for k in occupied), codes)
+
+
+def period_names(name: str, dates: Iterable[Any], period: str) -> list[str]:
+    """Return the period of each date, in ISO 8601: ``2024``, ``2024-Q1``, ``2024-01``.
+
+    >>> period_names("when", ["2024-01-31", "2024-11-02T08:00"], "quarter")
+    ['2024-Q1', '2024-Q4']
+    """
+    if period not in PERIODS:
+        raise InputError(
+            f"bins of {name!r}: {format_value(period)}, expected bin edges, or one of "
+            f"{', '.join(PERIODS)}"
+        )
+    names = []
+    for date in dates:
+        match = _DATE.match(date.isoformat() if hasattr(date, "isoformat") else str(date))
+        if match is None or (period == "day" and match[3] is None):
+            raise InputError(
+                f"slice {name!r}: has the value {format_value(date)}, but bins by {period} need "
+                "dates such as 2024-01-31"
+            )
+        year, month, day = match.groups()
+        quarter = f"{year}-Q{(int(month) + 2) // 3}"
+        periods = {"year": year, "quarter": quarter, "month": f"{year}-{month}"}
+        names.append(periods.get(period, f"{year}-{month}-{day}"))
+    return names
 
 
 def check_edges(name: str, bins: Sequence[float]) -> list[float]:

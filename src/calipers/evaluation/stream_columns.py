@@ -348,6 +348,8 @@ def is_streamed(
         raise InputError(f"engine='stream' has batches in this process; leave it out, or {kind!r}")
     if engine == "stream" or not is_path or _names_several_files(os.fspath(data)):
         return True
+    if memory is None and not os.path.exists(data):  # noqa: PTH110
+        return False  # which is reported where it is read
     max_bytes = memory_budget(memory)
     if os.path.exists(data) and not os.path.isfile(data):  # noqa: PTH110, PTH113
         return False  # nobody knows how large a pipe is
@@ -388,7 +390,7 @@ def check_single_file(data: Any) -> None:
     if is_several:
         raise InputError(
             f"data: {format_value(data)} is not a single file. Several files are read in batches, "
-            "with engine='stream' (--engine stream), if the rows of each group are consecutive; "
+            "with engine='stream', if the rows of each group are consecutive; "
             "otherwise combine them into one file"
         )
 

@@ -34,6 +34,7 @@ from calipers.evaluation.slice_definitions import (
     bin_names_without,
     check_edges,
     format_numbers,
+    period_names,
     too_many_slices_message,
 )
 from calipers.evaluation.stream_columns import MemoryLimit
@@ -68,14 +69,27 @@ class CategoricalSlices:
     names: tuple[str, ...]
     #: In the order of the names, as Arrow has them.
     values: Any
+    #: Period of a column of dates, and its name.
+    period: tuple[str, str] | None = None
 
     def encode(self, column: Any) -> npt.NDArray[np.intp]:
         """Return the slice of each row."""
         import pyarrow.compute as pc
 
+        if self.period is not None:
+            column = _to_periods(*self.period, column)
         values = unsigned_zeros(decode_dictionary(column).cast(self.values.type))
         indices = pc.index_in(values, value_set=self.values)
         return np.asarray(from_arrow(indices.fill_null(len(self.values))), np.intp)
+
+
+def _to_periods(name: str, period: str, column: Any) -> Any:
+    """Return the period of each date of an Arrow array, as text."""
+    import pyarrow as pa
+
+    encoded = decode_dictionary(column).dictionary_encode()
+    periods = pa.array(period_names(name, encoded.dictionary.to_pylist(), period), pa.string())
+    return periods.take(encoded.indices)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,6 +181,8 @@ class _SummaryTask:
     numeric_columns: tuple[str, ...]
     other_columns: tuple[str, ...]
     weight: str | None
+    #: Periods of columns of dates.
+    periods: Mapping[str, str]
     #: Columns whose rows are left out where they have no value.
     required_columns: tuple[str, ...]
 
@@ -174,7 +190,12 @@ class _SummaryTask:
         with batch.located_errors():
             columns = self._select_rows(batch.columns)
         summaries: dict[str, Any] = {
-            name: DistinctValues.from_array(columns[name]) for name in self.other_columns
+            name: DistinctValues.from_array(
+                _to_periods(name, self.periods[name], columns[name])
+                if name in self.periods
+                else columns[name]
+            )
+            for name in self.other_columns
         }
         for name in self.numeric_columns:
             values = from_arrow(columns[name])
@@ -247,11 +268,18 @@ def define_stream_slices(
     }
     distinct_columns = list(dict.fromkeys(columns_by_factor.values()))
     edges_by_column = {
-        columns_by_factor[name]: check_edges(name, edges) for name, edges in bins.items()
+        columns_by_factor[name]: check_edges(name, edges)
+        for name, edges in bins.items()
+        if not isinstance(edges, str)
+    }
+    periods = {
+        columns_by_factor[name]: period for name, period in bins.items() if isinstance(period, str)
     }
     unbinned_columns = [name for name in distinct_columns if name not in edges_by_column]
     slices_by_column, notes = (
-        _summarize_columns(columns, unbinned_columns, memory) if unbinned_columns else ({}, [])
+        _summarize_columns(columns, unbinned_columns, periods, memory)
+        if unbinned_columns
+        else ({}, [])
     )
     for name, edges in edges_by_column.items():
         if _numeric_type(rows, name) is None:
@@ -273,7 +301,10 @@ def define_stream_slices(
 
 
 def _summarize_columns(
-    stream_columns: StreamColumns, columns: Sequence[str], memory: int
+    stream_columns: StreamColumns,
+    columns: Sequence[str],
+    periods: Mapping[str, str],
+    memory: int,
 ) -> tuple[dict[str, CategoricalSlices | BinnedSlices], list[str]]:
     rows = stream_columns.engine
     if not rows.is_rereadable:
@@ -281,7 +312,9 @@ def _summarize_columns(
             f"{rows.name}: can be read only once, but slices require a first pass over their "
             "columns, except with slice_bins="
         )
-    numeric_names = tuple(name for name in columns if _numeric_type(rows, name) is not None)
+    numeric_names = tuple(
+        name for name in columns if _numeric_type(rows, name) is not None and name not in periods
+    )
     others = tuple(name for name in columns if name not in numeric_names)
     limit = MemoryLimit(memory // (2 * len(columns)))
     required_names = (
@@ -291,14 +324,18 @@ def _summarize_columns(
         name for name in (stream_columns.weight, stream_columns.count) if name is not None
     ]
     read_names = list(dict.fromkeys([*columns, *required_names, *weight_names]))
-    task = _SummaryTask(numeric_names, others, stream_columns.weight, required_names)
+    task = _SummaryTask(numeric_names, others, stream_columns.weight, periods, required_names)
     summary = rows.reduce(task, read_names, _SummaryLimit(limit), "finding slices")
     slices_by_column: dict[str, CategoricalSlices | BinnedSlices] = {}
     notes = []
     for name in columns:
         column_summary = summary.columns[name]
         if name in others:
-            slices_by_column[name] = _categorical_slices(column_summary.values, name)
+            categorical = _categorical_slices(column_summary.values, name)
+            if name in periods:
+                categorical = replace(categorical, period=(name, periods[name]))
+                notes.append(f"{name} is cut by {periods[name]}.")
+            slices_by_column[name] = categorical
             continue
         table = limit(column_summary.finalize())
         if table.shift:

@@ -66,15 +66,20 @@ SHARED_COLUMNS: Mapping[str, Column] = {
 SHARED_ROLES = tuple(SHARED_COLUMNS)
 
 
-def parse_bins(values: tuple[str, ...]) -> dict[str, list[float]] | None:
-    """Parse the bin edges of columns, given as ``age=40,65``."""
-    bins = {}
+def parse_bins(values: tuple[str, ...]) -> dict[str, list[float] | str] | None:
+    """Parse the bin edges of columns, given as ``age=40,65``, and periods, as ``day=month``."""
+    bins: dict[str, list[float] | str] = {}
     for text in values:
         name, _, numbers = text.rpartition("=")
+        if numbers.isalpha():
+            bins[name] = numbers
+            continue
         try:
             bins[name] = [float(number) for number in numbers.split(",")]
         except ValueError:
-            raise ValueError(f"{text!r}: expected a column and numbers, as in age=40,65") from None
+            raise ValueError(
+                f"{text!r}: expected a column and numbers or a period, as in age=40,65 or day=month"
+            ) from None
     return bins or None
 
 
@@ -106,14 +111,16 @@ OPTIONS: Mapping[str, Argument] = {
         ),
         Argument(
             "slice_bins",
-            "Bin edges of a numeric slicing column (default: its quartiles). Repeatable.",
-            metavar="COL=X,Y,…",
+            "Bin edges of a numeric slicing column (default: its quartiles), or year, quarter, "
+            "month or day for a column of dates. Repeatable.",
+            metavar="COL=X,Y,…|PERIOD",
             is_repeatable=True,
             parse=parse_bins,
             is_shown=True,
             description='Bin edges of numeric columns of ``slices``, by name: ``{"age": [40, '
-            "65]}``. By default they are binned at their quartiles.",
-            type="dict of list of float",
+            "65]}``. By default they are binned at their quartiles. Of columns of dates the "
+            'period, ``"year"``, ``"quarter"``, ``"month"`` or ``"day"``.',
+            type="dict of list of float, or of str",
             annotation="Bins | None",
         ),
         Argument(
@@ -429,11 +436,13 @@ RETRIEVAL = Task(
     doc and grade or score. Everything else is TREC text, MS MARCO text (qid pid rank; qid pid
     grade), text with a header of such names, or sets without an order (topic doc). Text may be .gz
     or .zst, and - is TREC text on the standard input. irds:NAME is a downloaded dataset of
-    ir_datasets.
+    ir_datasets. A run has the name of its file, or NAME=FILE; where file names are equal, as of
+    input.TAG.gz, the tag of the run.
 
     \b
     Examples:
       calipers retrieval qrels.txt bm25.run dense.run -m nDCG@10 -m AP --baseline bm25
+      calipers retrieval qrels.txt old=monday/out.run new=today/out.run
       calipers retrieval qrels.tsv run.parquet --per-topic -o topics.csv
       calipers retrieval qrels.txt *.run -m AP --per-topic-dir topics
       zcat bm25.run.gz | calipers retrieval qrels.txt - -m AP --per-topic --format trec
@@ -462,11 +471,12 @@ RETRIEVAL = Task(
             is_file=True,
             required=True,
             is_repeatable=True,
-            description="One run, a list of run files (named by their file names), or a dict "
-            "from names to runs. A run takes the forms of ``qrels``, with scores for grades. "
-            "Several are read in parallel. Ranks from 1 may replace scores (``qid pid rank``, as "
-            "in MS MARCO). Topics and documents alone, or a dict from topics to lists or sets of "
-            "ids, are retrieved sets without an order, for set measures.",
+            description="One run, a list of run files (named by their file names or, if these are "
+            "equal, by the tags of the runs), or a dict from names to runs. A run takes the forms "
+            "of ``qrels``, with scores for grades. Several are read in parallel. Ranks from 1 may "
+            "replace scores (``qid pid rank``, as in MS MARCO). Topics and documents alone, or a "
+            "dict from topics to lists or sets of ids, are retrieved sets without an order, for "
+            "set measures.",
             type="path, dict, data frame, or rows; list of path; or dict of such",
             annotation="Mapping[str, TrecSource] | Sequence[str | os.PathLike[str]] | TrecSource",
         ),

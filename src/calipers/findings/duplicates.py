@@ -238,8 +238,10 @@ def duplicated_rows(subject: Subject, outputs: RowOutputs) -> Iterator[Claim]:
 
 def _duplicates_message(subject: Subject, repeats: int, n: int) -> FindingDraft:
     return FindingDraft(
-        f"{repeats / n:.1%} of the rows are duplicates (same truth and same outputs), which makes "
-        "intervals too narrow. Remove them, or pass their origin as cluster=.",
+        f"{repeats / n:.1%} of the rows have the same truth and the same outputs as another row, "
+        "more often than rows with similar outputs. If they are copies of a case, rather than "
+        "cases with equal inputs, intervals are too narrow: remove the copies, or pass their "
+        "origin as cluster=.",
         {"duplicated rows": repeats, "examined rows": n, "proportion": repeats / n},
         subject.shown_measures[:1],
     )

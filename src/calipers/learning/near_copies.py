@@ -38,22 +38,34 @@ class NearCopies:
 
     ``codes`` are equal if rows are equal in features and target, ``near_codes`` if they are near
     copies, directly or through other rows, and ``distant_codes`` if they are near at eight times
-    the largest difference. ``has_numbers`` is true if numbers are compared.
+    the largest difference. ``has_numbers`` is true if numbers are compared, and ``is_identifying``
+    if a column (an id, a text, a measurement) differs between most rows, so that equal rows are
+    hardly different cases.
     """
 
     codes: Indices
     near_codes: Indices
     distant_codes: Indices
     has_numbers: bool
+    is_identifying: bool
 
     @classmethod
     def from_columns(cls, columns: FeatureColumns, target: Any = None) -> NearCopies:
         """Compare the rows of a table, and a target that is categorical or numeric."""
         codes = columns.row_codes(target)
+        is_identifying = any(
+            len(np.unique(column)) >= columns.n_rows / 2 for column in columns.codes.T
+        )
         _, first_rows = np.unique(codes, return_index=True)
         points, categories = _points_and_categories(columns, target, first_rows)
         if not points.shape[1]:
-            return cls(codes, categories[codes], categories[codes], has_numbers=False)
+            return cls(
+                codes,
+                categories[codes],
+                categories[codes],
+                has_numbers=False,
+                is_identifying=is_identifying,
+            )
         # Rows of different categories are too far apart to be near. First come the coordinates with
         # the most distinct values, by which pairs are searched.
         keyed = np.column_stack([points, 2 * _CHANCE_RADIUS * categories])
@@ -61,8 +73,10 @@ class NearCopies:
         keyed = keyed[:, np.argsort(-n_distinct, kind="stable")]
         near, distant = (_components(keyed, radius) for radius in (1.0, _CHANCE_RADIUS))
         if near is None or distant is None:
-            return cls(codes, codes, codes, has_numbers=False)
-        return cls(codes, near[codes], distant[codes], has_numbers=True)
+            return cls(codes, codes, codes, has_numbers=False, is_identifying=is_identifying)
+        return cls(
+            codes, near[codes], distant[codes], has_numbers=True, is_identifying=is_identifying
+        )
 
     def across(self, pairs: Sequence[tuple[Indices, Indices]]) -> tuple[Indices, Indices]:
         """Return the test rows that are copies of training rows, and those that are near copies.

@@ -309,19 +309,37 @@ def duplicated_rows(data: SplitData) -> Iterator[SplitFault]:
         sentence += (
             f" {data.scorer.display_name} is {full_score}, and {distinct_score} without them."
         )
-    sentence += " Remove duplicates before splitting."
-    yield SplitFault(sentence, "warning", numbers, tuple(copied.rows[:_MAX_EXAMPLES].tolist()))
+    sentence += f" {copied.advice('Remove duplicates before splitting.')}"
+    yield SplitFault(
+        sentence, copied.severity, numbers, tuple(copied.rows[:_MAX_EXAMPLES].tolist())
+    )
 
 
 class CopiedRows(NamedTuple):
     """Measured rows with a copy among the rows that their model was trained on.
 
-    ``n_near`` of them are near copies, and ``n_measured`` rows are measured.
+    ``n_near`` of them are near copies, and ``n_measured`` rows are measured. With an
+    ``is_identifying`` column equal rows are hardly different cases.
     """
 
     rows: Indices
     n_near: int
     n_measured: int
+    is_identifying: bool
+
+    @property
+    def severity(self) -> str:
+        """Severity of a finding on them."""
+        return "warning" if self.is_identifying else "caution"
+
+    def advice(self, removal: str) -> str:
+        """Return what to do; ``removal`` is the sentence for rows that are copies."""
+        if self.is_identifying:
+            return removal
+        return (
+            "No column differs between most rows, so they may be different cases with equal "
+            "features; only copies of a case are to be removed."
+        )
 
     def count_text(self, measured: str, trained: str, same: str) -> str:
         """Return the number of the rows in words, with examples."""
@@ -349,7 +367,8 @@ def copied_rows(
     n_measured = len(np.unique(np.concatenate([test for _, test in pairs])))
     if len(copies) + len(near) < max(_MIN_COPIES, _MIN_COPIED_PROPORTION * n_measured):
         return None
-    return CopiedRows(np.union1d(copies, near), len(near), n_measured)
+    rows = np.union1d(copies, near)
+    return CopiedRows(rows, len(near), n_measured, near_copies.is_identifying)
 
 
 def shared_groups(data: SplitData) -> Iterator[SplitFault]:

@@ -840,8 +840,9 @@ def expected_cost(
     """Cost per row (expected cost): (cost_fp·FP + cost_fn·FN) / (P + N).
 
     With a ``prevalence`` π it is the expected cost at that prevalence: cost_fp·FPR·(1 − π) +
-    cost_fn·FNR·π. It is 0 or more. It is undefined without rows, and with a ``prevalence`` if there
-    are only positives or only negatives.
+    cost_fn·FNR·π. ``cost(FP=1,FN=5)`` is short for ``cost(cost_fp=1,cost_fn=5)``. It is 0 or
+    more. It is undefined without rows, and with a ``prevalence`` if there are only positives or
+    only negatives.
     """
     if prevalence is None:
         return (cost_fp * c.fp + cost_fn * c.fn) / c.total

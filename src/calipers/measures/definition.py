@@ -32,6 +32,7 @@ from calipers.measures.errors import UnknownMeasureError
 from calipers.measures.families import FAMILIES, get_task
 from calipers.measures.parameters import (
     NAIVE_ERRORS,
+    PARAMETER_ALIASES,
     PARAMETERS,
     check_combination,
     check_parameter,
@@ -357,6 +358,9 @@ class Definition:
         UnknownMeasureError
             If there is no such parameter, a required one is missing, or a value is not valid.
         """
+        for alias, name in PARAMETER_ALIASES.items():
+            if alias in values and name in self.parameters and name not in values:
+                values = {name if k == alias else k: value for k, value in values.items()}
         unknown = sorted(set(values) - set(self.parameters))
         if unknown:
             accepted = ", ".join(self.parameters) or "none"

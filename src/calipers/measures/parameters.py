@@ -14,6 +14,9 @@ from calipers.measures.errors import NameTakenError, UnknownMeasureError
 #: Maximum length of the name of a measure, with its parameters.
 MAX_NAME_LENGTH = 1000
 
+#: Other names of parameters: the cost of an error by that of its cell.
+PARAMETER_ALIASES = {"FP": "cost_fp", "FN": "cost_fn", "fp": "cost_fp", "fn": "cost_fn"}
+
 #: Kinds of values that are numbers by grade.
 NUMBERS_BY_GRADE = ("gains", "costs", "stops")
 

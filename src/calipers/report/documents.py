@@ -53,7 +53,7 @@ from calipers.report.headlines import (
     primary_differences,
     secondary_headline,
 )
-from calipers.report.safe_names import escape_unprintable, shorten_name, unique_labels
+from calipers.report.safe_names import escape_unprintable, join_words, shorten_name, unique_labels
 from calipers.report.tables import (
     KEY,
     MAX_ROWS_ON_PAGE,
@@ -95,10 +95,16 @@ if TYPE_CHECKING:
 MAX_SPLITS = 30
 #: The largest number of differences that are not folded below a wide table.
 MAX_UNFOLDED_DIFFERENCES = 12
+#: The largest number of measures that a brief document shows, with the primary one first.
+MAX_BRIEF_MEASURES = 7
+#: Severities of the findings that a brief document shows.
+SERIOUS_SEVERITIES = ("warning", "caution")
 #: The largest number of sentences on differences; more are in the table only.
 MAX_SENTENCES = 60
 #: The largest number of sentences that are unfolded in a browser.
 MAX_UNFOLDED_SENTENCES = 8
+# Blank line on a terminal, before notes.
+_LINE = Lines([])
 # Additional blank line after folded differences.
 _BLANK = Lines([""])
 
@@ -117,13 +123,16 @@ class ReportableResult(Protocol):
 class DisplayOptions:
     """Options of a document: its medium and layout, the orientation of matrices, and intervals.
 
-    ``intervals`` says whether tables for papers have intervals.
+    ``intervals`` says whether tables for papers have intervals. With ``is_brief`` a terminal shows
+    the first measures only, and ``appendix`` are blocks before its verdict.
     """
 
     medium: Medium = Medium.PAGE
     layout: str | None = None
     orientation: str = ORIENTATIONS[0]
     intervals: bool = True
+    is_brief: bool = False
+    appendix: Sequence[Block] = ()
 
     @property
     def is_on_screen(self) -> bool:
@@ -236,10 +245,14 @@ def evaluation_document(
     if look.is_in_browser:
         yield from _differences_in_words(result, verdict)
         yield _downloads(original or result)
-    yield from _findings(result, linked=look.is_in_browser)
-    if not look.is_on_screen:
-        yield from _notes(notes, look)
-    yield from _numbers(result, look)
+    hidden = _hidden_measures(result) if look.is_brief else ()
+    if hidden:
+        yield from _brief_numbers(result, hidden)
+    else:
+        yield from _findings(result, linked=look.is_in_browser)
+        if not look.is_on_screen:
+            yield from _notes(notes, look)
+        yield from _numbers(result, look)
     if result.judge_biases:
         yield from _judge_biases(result, look)
     if result.costs is not None:
@@ -266,7 +279,8 @@ def evaluation_document(
         yield from _chart_blocks(result, look.orientation)
         yield from _definitions(_all_definitions(result), _letters(result))
     if look.is_on_screen:
-        yield from (verdict, notes)
+        separator = [_LINE] if notes.items else []
+        yield from (*look.appendix, *separator, notes, verdict)
     elif look.medium.has_sections:
         yield from _provenance(result.provenance)
 
@@ -389,6 +403,40 @@ def _numbers(result: Evaluation, look: DisplayOptions) -> Iterator[Block]:
         yield WideTable(wide.from_comparison(comparison))
     else:
         yield from difference_blocks(comparison, look, folded=uses_wide_table)
+
+
+def _hidden_measures(result: Evaluation) -> list[str]:
+    """Return the measures that a brief document leaves out; one more than it shows is shown."""
+    primary = wide.primary_measure(result)
+    ordered = [primary, *(measure for measure in result.measures if measure != primary)]
+    return ordered[MAX_BRIEF_MEASURES:] if len(ordered) > MAX_BRIEF_MEASURES + 1 else []
+
+
+def _brief_numbers(result: Evaluation, hidden: Sequence[str]) -> Iterator[Block]:
+    """Yield the estimates of the first measures, what else there is, and cautions."""
+    primary = wide.primary_measure(result)
+    estimates = [e for e in result.estimates if e.measure not in hidden]
+    # Marks of significance are those of the whole comparison.
+    shortened = replace(
+        result, estimates=tuple(sorted(estimates, key=lambda e: e.measure != primary))
+    )
+    if is_wide(shortened, None):
+        yield WideTable(wide.from_evaluation(shortened), primary, shows_tests=False)
+    else:
+        yield Table(drop_empty_columns(tables.estimate_columns(shortened)), is_grouped=True)
+    serious = tuple(f for f in result.findings if f.severity in SERIOUS_SEVERITIES)
+    hidden_items = [*map(shorten_name, hidden)]
+    hidden_items += ["the differences and their tests"] if result.comparison else []
+    hidden_items += ["all findings"] if len(serious) < len(result.findings) else []
+    yield Lines([f"--all also shows {join_words(hidden_items)}."])
+    yield from _findings(replace(result, findings=serious), linked=False)
+
+
+def values_document(result: Evaluation, look: DisplayOptions) -> Iterator[Block]:
+    """Yield the values of the systems of an evaluation, without a comparison of them."""
+    if not look.is_on_screen:
+        yield Heading("Values", 1)
+    yield from _numbers(use_display_names(replace(result, comparison=None)), look)
 
 
 def _is_wide(result: Evaluation, look: DisplayOptions) -> bool:
@@ -840,13 +888,9 @@ def comparison_document(
             )
         adjusted = "" if uses_wide_table else adjustment_text(result)
         is_short = len(result) <= MAX_UNFOLDED_DIFFERENCES
-        yield Lines(
-            [
-                *(all_sentences if is_short else [*main_sentences, *other_sentences]),
-                *filter(None, [adjusted]),
-            ]
-        )
+        yield Lines([adjusted] if adjusted else [])
         yield Notes(list(map(mark_literal, result.notes)))
+        yield Lines(all_sentences if is_short else [*main_sentences, *other_sentences])
         return
     if len(result):
         yield Heading("Differences", anchor="comparison")

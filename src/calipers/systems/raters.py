@@ -102,7 +102,7 @@ class Raters(SystemOutput):
                 raise InputError(
                     f"the category {format_value(names[new_indices[0]])} of the earlier ratings "
                     "does not "
-                    "occur here; expected the order of all categories (order= or --order)"
+                    "occur here; expected the order of all categories (order=)"
                 )
             order = np.argsort(category_values)
         categories = tuple(categories[k] for k in order)

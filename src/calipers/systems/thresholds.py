@@ -2,7 +2,7 @@
 
 A rule is written as one of
 
-    youden   F2   closest   cost(cost_fp=1,cost_fn=5)   any measure of counts: its best value
+    youden   F2   closest   cost(FP=1,FN=5)   any measure of counts: its best value
     recall@precision=0.9                                a measure of scores that has a threshold
     specificity>=0.9                                    the best recall under this bound
     F1 where recall>=0.8 & precision>=0.5               the best value under bounds

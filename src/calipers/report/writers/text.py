@@ -61,9 +61,20 @@ class Text(Writer):
         self.print(blocks, out)
         return out.getvalue().strip("\n")
 
-    def print(self, blocks: Iterable[Block], file: TextIO) -> None:
-        """Print a document."""
-        _print(blocks, make_console(file), first=True)
+    def print(self, blocks: Iterable[Block], file: TextIO, *, is_plain: bool = False) -> None:
+        """Print a document; ``is_plain`` without colors, rules and line breaks for a terminal."""
+        if is_plain:
+            out = io.StringIO()
+            _print(blocks, make_console(out), first=True)
+            lines = (line for line in out.getvalue().splitlines() if not _is_rule(line))
+            file.write("".join(f"{line}\n" for line in lines))
+        else:
+            _print(blocks, make_console(file), first=True)
+
+
+def _is_rule(line: str) -> bool:
+    """Return whether a line is the rule below the heading of a table."""
+    return bool(line) and not line.strip("─")
 
 
 def _print(blocks: Iterable[Block], console: Console, *, first: bool = False) -> None:
