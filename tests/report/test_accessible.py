@@ -231,7 +231,7 @@ def test_regions_are_those_of_rule_in_rule_out(page: Any) -> None:
 
 
 def test_tables_are_sorted_filtered_and_taken_along(page: Any) -> None:
-    table = page.locator(".estimates")
+    table = page.locator(".estimates").first
     first = "document.querySelector('.estimates tbody tr td.value').firstChild.textContent"
     page.get_by_role("button", name="Value", exact=True).first.click()
     values = [
