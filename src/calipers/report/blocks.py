@@ -282,6 +282,7 @@ class WideTable:
     #: Whether its caption says how it was tested.
     shows_tests: bool = True
     whiskers: Sequence[Whisker | None] = ()
+    title: str = ""
 
 
 @dataclass(frozen=True)

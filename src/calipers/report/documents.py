@@ -473,8 +473,11 @@ def _fold_measures(
     for is_unfolded in (True, False):
         indices = [i for i, measure in enumerate(measures) if (measure in unfolded) is is_unfolded]
         columns = drop_empty_columns(tables.select_rows(table.columns, indices))
-        block = replace(table, columns=columns)
-        yield block if is_unfolded else Fold(_n_other_measures(n_folded), [block])
+        if is_unfolded:
+            yield replace(table, columns=columns)
+        else:  # Regions have distinct names.
+            block = replace(table, columns=columns, title=f"{table.title}: other measures")
+            yield Fold(_n_other_measures(n_folded), [block])
 
 
 def _n_other_measures(n: int) -> str:
@@ -497,7 +500,7 @@ def _wide_tables(
     layout_of = {is_unfolded: layout.select(indices[is_unfolded]) for is_unfolded in indices}
     yield WideTable(layout_of[True], primary, shows_tests=shows_tests, whiskers=whiskers)
     rest = replace(layout_of[False], remarks=(), values=(), key=(), tests=())
-    yield Fold(_n_other_measures(len(rest.measures)), [WideTable(rest, primary)])
+    yield Fold(_n_other_measures(len(rest.measures)), [WideTable(rest, primary, title="Other measures")])
 
 
 def _whiskers(result: Evaluation, measure: str) -> list[Any]:

@@ -64,12 +64,12 @@ def evaluation_verdict(evaluation: Evaluation, show: NameFormatter = shorten_nam
         return comparison_verdict(comparison, show, _values(evaluation, primary))
     if len(evaluation.systems) == 1:
         estimate = leading_estimate(evaluation)
-        details = estimate_details(estimate, show)
-        if not details:
+        if math.isnan(estimate.value):
             return headlines(evaluation, show)[0], []
+        details = estimate_details(estimate, show)
         digits = numbers.common_rounding(estimate.value, estimate.low, estimate.high)
         value = digits.value_with_interval(estimate.value, estimate.low, estimate.high)
-        return f"{show(estimate.measure)} is {value}.", [f"{details[:1].upper()}{details[1:]}."]
+        return f"{show(estimate.measure)} is {value}.", [f"{details[:1].upper()}{details[1:]}"]
     ranked, measure = rank_systems(evaluation), primary_measure(evaluation)
     values, definition = (
         _values(evaluation, measure),
@@ -167,7 +167,7 @@ def _baseline_verdict(
     """Return how systems compare with the baseline, and the numbers of the best of them."""
     baseline, measure = show(differences[0].baseline), show(differences[0].display_name)
     by_outcome = group_by(differences, outcome)
-    clauses = []
+    clauses: list[str] = []
     for kind in Outcome:
         systems = [show(d.system) for d in by_outcome.get(kind, ())]
         if not systems:
@@ -211,8 +211,8 @@ def _leader_verdict(
         subject = _names(same, "the others" if not n_behind + n_untested else f"{len(same)} others")
         sentence += f", but {subject} {verb} not significantly worse"
     if n_untested:
-        tested = f"{n_untested} differences from it are" if n_untested > 1 else "one difference is"
-        sentence += f"; {tested} not tested"
+        tested = f"{n_untested} differences" if n_untested > 1 else "one difference"
+        sentence += f"; {tested} from it {'are' if n_untested > 1 else 'is'} not tested"
     measure = show(differences[0].display_name)
     if leader in values and runner_up in values:
         against = f"{values[leader]} against {values[runner_up]} of {show(runner_up)}"
@@ -330,7 +330,11 @@ def comparison_plot(comparison: Comparison) -> EstimationPlot | None:
         return None
     order, measure = comparison_order(comparison), differences[0].measure
     plot = _plot(comparison, measure, order, {}, None, "", [])
-    return plot if any(row.difference_bar for row in plot.rows) else None
+    rows = [row for row in plot.rows if row.difference_bar]
+    if len(differences) == 1:  # without values a row is about both systems
+        rows = [replace(row, name=plot.difference_heading) for row in rows]
+        plot = replace(plot, difference_heading="Difference")
+    return replace(plot, rows=rows) if rows else None
 
 
 def _plot(

@@ -379,7 +379,7 @@ def slice_grid(slices: Slices, rows: Sequence[SliceRow], systems: Sequence[str])
         Column("slice", KEY, [name for _, name in by_key], is_worded=True),
         Column(shorten_name(slices.unit), NUMBER, list(map(" / ".join, n_by_row)), is_worded=True),
         *(
-            Column(labels[s], NUMBERS, [_slice_cell(row.get(s)) for row in cells])
+            Column(labels[s], NUMBERS, _slice_cells([row.get(s) for row in cells]))
             for s in systems
         ),
         Column("remarks", WORDS, remarks, REMARKS, is_worded=True),
@@ -396,12 +396,18 @@ def _common_remarks(rows: Sequence[SliceRow]) -> str:
     )  # fmt: skip
 
 
-def _slice_cell(row: SliceRow | None) -> str:
-    if row is None:
-        return ""
-    cells = row.estimate_cells
-    mark = OUTCOME_MARKS.get(row.difference_cells.outcome, "")
-    return f"{cells.value} {cells.interval}".rstrip() + mark
+def _slice_cells(rows: Sequence[SliceRow | None]) -> list[str]:
+    """Return the cells of a system, with its numbers aligned whether or not they have a mark."""
+    marks = [
+        "" if row is None else OUTCOME_MARKS.get(row.difference_cells.outcome, "") for row in rows
+    ]
+    blank = " " * any(marks)
+    return [
+        ""
+        if row is None
+        else f"{row.estimate_cells.value} {row.estimate_cells.interval}".rstrip() + (mark or blank)
+        for row, mark in zip(rows, marks, strict=True)
+    ]
 
 
 def slice_marks(slices: Slices) -> str:

@@ -388,6 +388,7 @@ class _Page:
         whiskers = block.whiskers or [None] * len(layout.names)
         out: Markup = _macros().wide(
             layout,
+            block.title or ("Ranking" if layout.is_ranked else "Measures"),
             list(zip(ids, layout.names, layout.cells, whiskers, strict=True)),
             [
                 (name.replace(NO_SKILL_LABEL, NO_SKILL_LABEL.capitalize()), row)
