@@ -181,6 +181,55 @@ def test_axe_finds_nothing(name: str, browser: Any, written: Callable[[str], Pat
     page.context.close()
 
 
+#: Sizes in pixels of all texts that are visible, those in pictures as they are scaled.
+TEXT_SIZES = """[...document.querySelectorAll("main *")].filter((element) =>
+  element.checkVisibility() && !element.closest(".hidden, script, style, noscript") &&
+  [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim())
+).map((element) => {
+  const svg = element.closest("svg"), box = svg && svg.viewBox.baseVal;
+  const scale = box && box.width ? svg.getBoundingClientRect().width / box.width : 1;
+  return parseFloat(getComputedStyle(element).fontSize) * scale;
+})"""
+TOO_WIDE = """[...document.querySelectorAll(".scroll, .plot, .contents ul")].filter(
+  (part) => part.checkVisibility() && part.scrollWidth > part.clientWidth + 1
+).map((part) => part.getAttribute("aria-label") || part.className)"""
+#: How far right the first value and its interval are.
+LEADER_ENDS = """[".estimation tbody .number", ".ranking tbody td.value"].map((place) =>
+  document.querySelector(place)).filter(Boolean).map((cell) => cell.getBoundingClientRect().right)"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["two classes", "ten classes", "regression", "ten runs"])
+def test_nothing_is_cut_and_text_keeps_its_size(
+    name: str, browser: Any, written: Callable[[str], Path]
+) -> None:
+    page, _ = _opened(browser, written(name), viewport={"width": 1200, "height": 900})
+    _alive(page)
+    assert not page.evaluate(TOO_WIDE)
+    page.context.close()
+    page, _ = _opened(browser, written(name), viewport={"width": 400, "height": 900})
+    _alive(page)
+    sizes = page.evaluate(TEXT_SIZES)
+    assert len(sizes) > 20
+    assert min(sizes) > 11.9
+    ends = page.evaluate(LEADER_ENDS)
+    assert ends
+    assert max(ends) <= 400
+    page.context.close()
+
+
+@pytest.mark.slow
+def test_what_is_folded_is_in_print(browser: Any, written: Callable[[str], Path]) -> None:
+    for scripts in (True, False):
+        page, _ = _opened(browser, written("two classes"), java_script_enabled=scripts)
+        folded = page.locator("details:not([open]) > .scroll table").first
+        assert not folded.is_visible()
+        page.emulate_media(media="print")
+        assert folded.is_visible()
+        assert not page.locator("nav").is_visible()
+        page.context.close()
+
+
 @pytest.fixture
 def page(browser: Any, written: Callable[[str], Path]) -> Iterator[Any]:
     path = written("two classes")
@@ -231,7 +280,7 @@ def test_regions_are_those_of_rule_in_rule_out(page: Any) -> None:
 
 
 def test_tables_are_sorted_filtered_and_taken_along(page: Any) -> None:
-    table = page.locator(".estimates")
+    table = page.locator(".estimates").first
     first = "document.querySelector('.estimates tbody tr td.value').firstChild.textContent"
     page.get_by_role("button", name="Value", exact=True).first.click()
     values = [

@@ -223,7 +223,7 @@ DOCUMENTS: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize("which", DOCUMENTS)
 def test_a_page_says_what_other_formats_say(which: str) -> None:
-    """Every sentence, and every number and word of the tables, is on the page."""
+    """Every sentence, every number of the verdict, and what is in tables, is on the page."""
     result = DOCUMENTS[which]()
     page = unescape(re.sub(r"<[^>]*>", " ", result.to_format("html")))
     page = re.sub(r"\s+", " ", page).replace("\xa0", " ")
@@ -232,8 +232,11 @@ def test_a_page_says_what_other_formats_say(which: str) -> None:
         match block:
             case Heading(level=1):
                 assert block.text in page
-            case Lines() | Verdict():
+            case Lines():
                 assert all(render_text(item) in page for item in block.items)
+            case Verdict():
+                for number in re.findall(r"-?[\d.,]*\d", " ".join(map(render_text, block.items))):
+                    assert number in page
             case Table() if not block.is_plain or which in ("plan", "best"):  # else it is drawn
                 for cell in (cell for row in block.rows for cell in row):
                     cells += 1

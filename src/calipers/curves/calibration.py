@@ -18,7 +18,7 @@ from calipers.inference.settings import Settings
 from calipers.report import numbers
 from calipers.report.figures import histograms, vega
 from calipers.report.figures.curve_chart import curve_chart, threshold_text
-from calipers.report.figures.curves import CurveChart, tolerance_note
+from calipers.report.figures.curves import CurveChart, overlay_figures, tolerance_note
 from calipers.report.figures.figure import Figure, FigureTable
 from calipers.report.figures.registry import register_chart
 from calipers.report.figures.vega import Spec, json_number
@@ -194,8 +194,17 @@ class _CalibrationChart(CurveChart):
             if len(c.x)
         )
         curves = group_by(nonempty, lambda c: c.kind)
-        if CALIBRATION in curves:
-            yield _figure(curves, evaluation.systems)
+        if CALIBRATION not in curves:
+            return
+
+        def draw(drawn: Sequence[Curve]) -> Figure:
+            systems = {c.system for c in drawn}
+            others = {
+                kind: [c for c in group if c.system in systems] for kind, group in curves.items()
+            }
+            return _figure({**others, CALIBRATION: drawn}, evaluation.systems)
+
+        yield from overlay_figures(evaluation, curves[CALIBRATION], draw)
 
 
 def _figure(curves: Mapping[str, Sequence[Curve]], systems: Sequence[str]) -> Figure:

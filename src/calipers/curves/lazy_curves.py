@@ -7,11 +7,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
-import numpy as np
-
 from calipers.caching import LazySequence, cached_property
 from calipers.lazy_dataclasses import dataclass
 from calipers.results import Curve
+from calipers.results.curve import without_band
 
 if TYPE_CHECKING:
     from calipers.curves.clusters import Projection
@@ -115,11 +114,7 @@ class CurvesWithoutBands(LazyCurves):
 
     def finalize(self, curve: Curve) -> Curve:
         """Return the curve without its bands."""
-        empty = np.zeros(0)
-        return replace(
-            self.curves.finalize(curve), band_x=empty, low=empty, high=empty, method="none",
-            simultaneous_low=empty, simultaneous_high=empty, simultaneous_method="none",
-        )  # fmt: skip
+        return without_band(self.curves.finalize(curve))
 
 
 @dataclass(frozen=True, eq=False)

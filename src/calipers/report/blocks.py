@@ -107,6 +107,65 @@ class Verdict:
     others: Sequence[str] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """Value and interval in a plot, with positions in percent of its width."""
+
+    value: str
+    low: str
+    high: str
+
+    @property
+    def width(self) -> str:
+        """Length of the interval."""
+        return f"{float(self.high[:-1]) - float(self.low[:-1]):.2f}%"
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """Labeled position on the axis of a plot."""
+
+    position: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlotRow:
+    """System in an estimation plot: its value, and its difference from the leader or baseline."""
+
+    rank: str
+    name: str
+    value: str
+    interval: str
+    bar: Bar | None
+    difference: str
+    difference_interval: str
+    difference_bar: Bar | None
+    letters: str
+    is_significant: bool
+    color: str
+
+
+@dataclass(frozen=True)
+class EstimationPlot:
+    """Plot of the primary measure: values with intervals, and differences with theirs.
+
+    It is drawn from positions in percent, as a table whose numbers are text. ``shade`` is the
+    interval of the leader.
+    """
+
+    measure: str
+    direction: str
+    rows: Sequence[PlotRow]
+    difference_heading: str
+    ticks: Sequence[Tick]
+    difference_ticks: Sequence[Tick]
+    zero: str
+    no_skill: str
+    shade: Bar | None
+    caption: Sequence[str]
+
+
 @dataclass(frozen=True)
 class FindingText:
     """Finding of a document.
@@ -127,9 +186,10 @@ class FindingText:
 
 @dataclass(frozen=True)
 class Findings:
-    """Findings of a result."""
+    """Findings of a result; those that ``are_cards`` are the most important ones."""
 
     items: Sequence[FindingText]
+    are_cards: bool = False
 
 
 @dataclass(frozen=True)
@@ -222,6 +282,7 @@ class WideTable:
     #: Whether its caption says how it was tested.
     shows_tests: bool = True
     whiskers: Sequence[Whisker | None] = ()
+    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -291,6 +352,7 @@ Block = (
     Heading
     | Lines
     | Verdict
+    | EstimationPlot
     | Findings
     | Terms
     | Notes
@@ -327,7 +389,7 @@ def simplify(blocks: Iterable[Block]) -> Iterator[Block]:
                     yield Heading(mark_literal(figure.title), 3)
                     yield Lines([mark_literal(figure.caption)])
                     yield Fold("Numbers", [figure_table(figure)], level=4)
-            case Pairs() | Explorer() | Downloads():
+            case Pairs() | Explorer() | Downloads() | EstimationPlot():
                 pass
             case _:
                 yield block

@@ -17,7 +17,13 @@ from calipers.report.display_names import use_display_names
 from calipers.report.figures import vega
 from calipers.report.figures.confusions import MAX_CLASSES
 from calipers.report.figures.curves import get_chart
-from calipers.report.figures.figure import MAX_SIDE_BY_SIDE, Figure, assign_ids, lazy_figures
+from calipers.report.figures.figure import (
+    MAX_SIDE_BY_SIDE,
+    Figure,
+    assign_ids,
+    defer_pictures,
+    lazy_figures,
+)
 from calipers.report.figures.per_unit import all_unit_figures
 from calipers.report.figures.registry import CHARTS, SECTIONS, ComparisonChart
 from calipers.report.figures.rendering import render_image, render_svg
@@ -318,12 +324,16 @@ def figures(
     """Return the figures of a page, in order; empty if there is nothing to draw.
 
     ``start_rendering`` starts rendering an image as soon as its spec is available, while the next
-    curves are computed.
+    curves are computed. Without it the figures are those that can be requested by name, each with
+    an image.
     """
 
     def start_each(chart_figures: Iterable[Figure]) -> Iterator[Figure]:
-        for figure in lazy_figures(chart_figures):
-            if start_rendering is None or figure.later:
+        if start_rendering is None:
+            yield from lazy_figures(figure for figure in chart_figures if not figure.on_page)
+            return
+        for figure in defer_pictures(lazy_figures(chart_figures)):
+            if figure.later:
                 yield figure
             else:
                 yield replace(figure, begun=start_rendering(static_spec(figure.spec)))

@@ -15,6 +15,7 @@ from calipers.lazy_dataclasses import dataclass
 from calipers.report import (
     class_tables,
     numbers,
+    page_top,
     table_rows,
     tables,
     wide,
@@ -67,7 +68,7 @@ from calipers.report.tables import (
     within_rows,
 )
 from calipers.report.verdict import adjustment_text, difference_sentences, group_by_pair, p_heading
-from calipers.report.wide import is_wide
+from calipers.report.wide import in_rank_order, is_wide
 from calipers.report.writers import get_writer, known_formats, list_formats
 from calipers.results import (
     ORIENTATIONS,
@@ -95,14 +96,18 @@ if TYPE_CHECKING:
 MAX_SPLITS = 30
 #: The largest number of differences that are not folded below a wide table.
 MAX_UNFOLDED_DIFFERENCES = 12
-#: The largest number of measures that a brief document shows, with the primary one first.
-MAX_BRIEF_MEASURES = 7
 #: Severities of the findings that a brief document shows.
 SERIOUS_SEVERITIES = ("warning", "caution")
 #: The largest number of sentences on differences; more are in the table only.
 MAX_SENTENCES = 60
-#: The largest number of sentences that are unfolded in a browser.
-MAX_UNFOLDED_SENTENCES = 8
+#: The largest number of findings at the top of a page, and the kind that its verdict states.
+MAX_CARDS = 3
+#: The largest number of systems that a card lists.
+MAX_LISTED_ON_CARD = 2
+_IN_VERDICT = "no-significant-difference"
+#: The largest number of measures in a table that are not folded, and of those that a brief document
+#: shows: the primary one and six others.
+MAX_UNFOLDED_MEASURES = 7
 # Blank line on a terminal, before notes.
 _LINE = Lines([])
 # Additional blank line after folded differences.
@@ -236,20 +241,29 @@ def evaluation_document(
     if look.medium is Medium.PAPER:
         yield from _paper_tables(result, intervals=look.intervals)
         return
+    if look.is_in_browser:
+        result = in_rank_order(result)
     secondary = secondary_headline(result, mark_name)
     verdict = Verdict(headlines(result, mark_name), [secondary] if secondary else [])
     notes = Notes(list(map(mark_literal, result.notes)))
     yield Heading(table_rows.report_heading(result), 1)
-    if not look.is_on_screen:
-        yield verdict
     if look.is_in_browser:
-        yield from _differences_in_words(result, verdict)
+        sentence, facts = page_top.evaluation_verdict(result, mark_name)
+        yield Verdict([sentence], [*facts, *verdict.others])
+        yield from filter(None, [page_top.evaluation_plot(result)])
+    elif not look.is_on_screen:
+        yield verdict
+    cards = _cards(result.findings) if look.is_in_browser else []
+    if cards:
+        items = _finding_items(result, cards, look, MAX_LISTED_ON_CARD)
+        yield Findings(items, are_cards=True)
+    if look.is_in_browser:
         yield _downloads(original or result)
     hidden = _hidden_measures(result) if look.is_brief else ()
     if hidden:
-        yield from _brief_numbers(result, hidden)
+        yield from _brief_numbers(result, hidden, look)
     else:
-        yield from _findings(result, linked=look.is_in_browser)
+        yield from _findings(result, cards, look)
         if not look.is_on_screen:
             yield from _notes(notes, look)
         yield from _numbers(result, look)
@@ -285,15 +299,14 @@ def evaluation_document(
         yield from _provenance(result.provenance)
 
 
-def _differences_in_words(result: Evaluation, verdict: Verdict) -> Iterator[Block]:
-    """Yield a sentence per difference, unless the verdict says the same."""
-    if result.comparison is not None and len(result.comparison) <= MAX_SENTENCES:
-        all_sentences = difference_sentences(result.comparison, mark_name)
-        if all_sentences and all_sentences != verdict.items:
-            has_few_sentences = len(all_sentences) <= MAX_UNFOLDED_SENTENCES
-            yield Fold(
-                "Measure by measure", [Lines(all_sentences, is_list=True)], open=has_few_sentences
-            )
+def _differences_in_words(comparison: Comparison) -> Iterator[Block]:
+    """Yield a sentence per difference, folded."""
+    if 0 < len(comparison) <= MAX_SENTENCES:
+        all_sentences = difference_sentences(comparison, mark_name)
+        summary = f"The {len(all_sentences):,} differences in words"
+        yield Fold(
+            summary if len(all_sentences) > 1 else "In words", [Lines(all_sentences, is_list=True)]
+        )
 
 
 def _downloads(result: ReportableResult) -> Downloads:
@@ -304,29 +317,50 @@ def _downloads(result: ReportableResult) -> Downloads:
     return Downloads(files)
 
 
-def _findings(result: Evaluation, *, linked: bool) -> Iterator[Block]:
-    """Yield the findings, with links from their measures to the definitions."""
-    if not result.findings:
-        return
-    definitions = result.definitions if linked else ()
+#: A finding, and similar ones of other systems.
+_FindingGroup = tuple[Finding, list[Finding]]
+
+
+def _cards(findings: Sequence[Finding]) -> list[_FindingGroup]:
+    """Return the most important findings, except those that the verdict states."""
+    groups = table_rows.deduplicate_findings(findings)
+    return [group for group in groups if group[0].kind != _IN_VERDICT][:MAX_CARDS]
+
+
+def _findings(
+    result: Evaluation, cards: Sequence[_FindingGroup], look: DisplayOptions
+) -> Iterator[Block]:
+    """Yield the findings that are not on cards."""
+    groups = table_rows.deduplicate_findings(result.findings)
+    groups = [group for group in groups if group not in cards]
+    if groups:
+        yield Heading("Other findings" if cards else "Findings", anchor="findings")
+        yield Findings(_finding_items(result, groups, look))
+
+
+def _finding_items(
+    result: Evaluation,
+    groups: Sequence[_FindingGroup],
+    look: DisplayOptions,
+    max_listed: int = table_rows.MAX_LISTED_SYSTEMS,
+) -> list[FindingText]:
+    """Return findings with, in a browser, links from their measures to the definitions."""
+    definitions = result.definitions if look.is_in_browser else ()
     anchors = {d.measure: f"definition-{i}" for i, d in enumerate(definitions)}
-    yield Heading("Findings", anchor="findings")
-    yield Findings(
-        [
-            finding_item(finding, similar, anchors)
-            for finding, similar in table_rows.deduplicate_findings(result.findings)
-        ]
-    )
+    return [finding_item(finding, similar, anchors, max_listed) for finding, similar in groups]
 
 
 def finding_item(
-    finding: Finding, similar: Sequence[Finding] = (), anchors: Mapping[str, str] | None = None
+    finding: Finding,
+    similar: Sequence[Finding] = (),
+    anchors: Mapping[str, str] | None = None,
+    max_listed: int = table_rows.MAX_LISTED_SYSTEMS,
 ) -> FindingText:
     """Return a finding of a document, with similar ones of other systems."""
     anchor_by_measure = anchors or {}
     return FindingText(
         table_rows.severity_prefix(finding).strip(),
-        mark_literal(table_rows.finding_text(finding, similar)),
+        mark_literal(table_rows.finding_text(finding, similar, max_listed)),
         finding.severity,
         escape_unprintable(finding.criterion),
         f"{100 * finding.level:.4g}%",
@@ -378,27 +412,25 @@ def _numbers(result: Evaluation, look: DisplayOptions) -> Iterator[Block]:
     if result.estimates and uses_wide_table:
         # The differences below say how they were tested.
         tests = not look.is_on_screen or comparison is None or omits_pairs
-        layout, primary = wide.from_evaluation(result), wide.primary_measure(result)
+        layout = wide.from_evaluation(result)
         if look.is_in_browser:
-            heading = f"Ranking by {mark_name(primary)}" if layout.is_ranked else "Estimates"
+            primary = mark_name(wide.primary_measure(result))
+            heading = f"Ranking by {primary}" if layout.is_ranked else "Estimates"
             yield Heading(heading, anchor="ranking" if layout.is_ranked else "estimates")
-        yield WideTable(
-            replace(layout, remarks=(*layout.remarks, *pair_notes)),
-            primary,
-            shows_tests=tests,
-            whiskers=_whiskers(result, primary) if look.has_drawings else (),
-        )
+        layout = replace(layout, remarks=(*layout.remarks, *pair_notes))
+        yield from _wide_tables(result, look, layout, shows_tests=tests)
         pair_notes = []
     elif result.estimates:
         if look.is_in_browser:
             yield Heading("Estimates", anchor="estimates")
-        yield _estimates(result, look)
+        yield from _estimate_tables(result, look)
     if pair_notes:
         yield Lines(pair_notes)
     if comparison is None or omits_pairs:
         return
     if look.is_in_browser:
         yield Heading("Comparison", anchor="comparison")
+        yield from _differences_in_words(comparison)
     if look.is_on_screen and uses_wide_table and len(comparison) > MAX_UNFOLDED_DIFFERENCES:
         yield WideTable(wide.from_comparison(comparison))
     else:
@@ -409,10 +441,12 @@ def _hidden_measures(result: Evaluation) -> list[str]:
     """Return the measures that a brief document leaves out; one more than it shows is shown."""
     primary = wide.primary_measure(result)
     ordered = [primary, *(measure for measure in result.measures if measure != primary)]
-    return ordered[MAX_BRIEF_MEASURES:] if len(ordered) > MAX_BRIEF_MEASURES + 1 else []
+    return ordered[MAX_UNFOLDED_MEASURES:] if len(ordered) > MAX_UNFOLDED_MEASURES + 1 else []
 
 
-def _brief_numbers(result: Evaluation, hidden: Sequence[str]) -> Iterator[Block]:
+def _brief_numbers(
+    result: Evaluation, hidden: Sequence[str], look: DisplayOptions
+) -> Iterator[Block]:
     """Yield the estimates of the first measures, what else there is, and cautions."""
     primary = wide.primary_measure(result)
     estimates = [e for e in result.estimates if e.measure not in hidden]
@@ -429,7 +463,7 @@ def _brief_numbers(result: Evaluation, hidden: Sequence[str]) -> Iterator[Block]
     hidden_items += ["the differences and their tests"] if result.comparison else []
     hidden_items += ["all findings"] if len(serious) < len(result.findings) else []
     yield Lines([f"--all also shows {join_words(hidden_items)}."])
-    yield from _findings(replace(result, findings=serious), linked=False)
+    yield from _findings(replace(result, findings=serious), [], look)
 
 
 def values_document(result: Evaluation, look: DisplayOptions) -> Iterator[Block]:
@@ -460,6 +494,67 @@ def _estimates(result: Evaluation, look: DisplayOptions) -> Table:
     rows_are = "every measure of every system"
     return Table(
         drop_empty_columns(columns), title="Estimates", row_description=rows_are, is_grouped=True
+    )
+
+
+def _estimate_tables(result: Evaluation, look: DisplayOptions) -> Iterator[Block]:
+    """Yield the table of estimates; with drawings, that of more than a few measures is folded."""
+    table = _estimates(result, look)
+    measures = [
+        e.measure for group in group_by(result, lambda e: e.measure).values() for e in group
+    ]
+    primary = wide.primary_measure(result)
+    yield from _fold_measures(table, measures, primary, folds=look.has_drawings)
+
+
+def unfolded_measures(measures: Iterable[str], primary: str | None) -> set[str]:
+    """Return the measures of a table that are not folded: the primary one and the first others."""
+    others = [m for m in dict.fromkeys(measures) if m != primary]
+    has_primary = len(others) < len(set(measures))
+    return {*others[: MAX_UNFOLDED_MEASURES - has_primary], *([primary] if has_primary else ())}
+
+
+def _fold_measures(
+    table: Table, measures: Sequence[str], primary: str | None, *, folds: bool
+) -> Iterator[Block]:
+    """Yield a table whose rows are of these measures, with those of more than a few folded."""
+    unfolded = unfolded_measures(measures, primary)
+    n_folded = len(set(measures)) - len(unfolded)
+    if not folds or not n_folded:
+        yield table
+        return
+    for is_unfolded in (True, False):
+        indices = [i for i, measure in enumerate(measures) if (measure in unfolded) is is_unfolded]
+        columns = drop_empty_columns(tables.select_rows(table.columns, indices))
+        if is_unfolded:
+            yield replace(table, columns=columns)
+        else:  # Regions have distinct names.
+            block = replace(table, columns=columns, title=f"{table.title}: other measures")
+            yield Fold(_n_other_measures(n_folded), [block])
+
+
+def _n_other_measures(n: int) -> str:
+    return f"{n:,} other measures" if n > 1 else "The other measure"
+
+
+def _wide_tables(
+    result: Evaluation, look: DisplayOptions, layout: wide.WideLayout, *, shows_tests: bool
+) -> Iterator[Block]:
+    """Yield the wide table of an evaluation; in a browser, columns of many measures are folded."""
+    primary = wide.primary_measure(result)
+    whiskers = _whiskers(result, primary) if look.has_drawings else ()
+    unfolded = unfolded_measures(result.measures, primary)
+    if not look.has_drawings or len(unfolded) == len(result.measures):
+        yield WideTable(layout, primary, shows_tests=shows_tests, whiskers=whiskers)
+        return
+    indices: dict[bool, list[int]] = group_by(
+        range(len(result.measures)), lambda i: result.measures[i] in unfolded
+    )
+    layout_of = {is_unfolded: layout.select(indices[is_unfolded]) for is_unfolded in indices}
+    yield WideTable(layout_of[True], primary, shows_tests=shows_tests, whiskers=whiskers)
+    rest = replace(layout_of[False], remarks=(), values=(), key=(), tests=())
+    yield Fold(
+        _n_other_measures(len(rest.measures)), [WideTable(rest, primary, title="Other measures")]
     )
 
 
@@ -498,9 +593,12 @@ def difference_blocks(
             yield from (table, Lines([text] if text else []))
             return
         is_long = folded and len(result) > MAX_UNFOLDED_DIFFERENCES
-        yield from (
-            (Fold(f"The {len(result):,} differences", [table]), _BLANK) if is_long else [table]
-        )
+        if is_long:
+            yield from (Fold(f"The {len(result):,} differences", [table]), _BLANK)
+        else:
+            measures = [d.measure for d in result]
+            primary = next((d.measure for d in primary_differences(result)), None)
+            yield from _fold_measures(table, measures, primary, folds=look.has_drawings)
     if text and (not folded or look.has_drawings):
         yield Lines([text], aside=True)
     if result.omnibus and look.medium is not Medium.NOTEBOOK:
@@ -661,9 +759,10 @@ def slices_document(
     ):
         for column, columns in by_column.items():
             yield Heading(f"{title} {mark_name(column)}")
-            yield Table(drop_empty_columns(columns))
+            yield Table(drop_empty_columns(columns), is_wrapped=True)
         if omission_note:
             yield Lines([omission_note])
+    yield from filter(None, [_slice_marks(all_slices)])
 
 
 def _slices_by_measure(all_slices: Slices, evaluation: Evaluation) -> Iterator[Block]:
@@ -700,16 +799,28 @@ def _slice_part(
     )
     columns = _without_measure(tables.slice_columns(all_slices, group.rows, slice_whiskers))
     table = Table(columns, title=f"{group.label} by {group.column}")
+    blocks: list[Block] = [table]
+    if len(evaluation.systems) > 1:
+        grid = _without_measure(tables.slice_grid(all_slices, group.rows, evaluation.systems))
+        details = Fold("Differences from all other rows", [table])
+        grid_table = Table(grid, title=f"{group.label} of systems by {group.column}")
+        blocks = [grid_table, *filter(None, [_slice_marks(all_slices)]), details]
     significant_slices = ", ".join(map(mark_name, group.significant_slices))
     return Subsection(
         f"{mark_name(group.label)} {table_rows.direction_arrow(definition)}".rstrip(),
-        [table],
+        blocks,
         level=4,
         open=is_open,
         remark=f"differs significantly from all other rows: {significant_slices}"
         if significant_slices
         else "",
     )
+
+
+def _slice_marks(all_slices: Slices) -> Lines | None:
+    """Return the explanation of the marks in a table of slices and systems, if there are any."""
+    marks = tables.slice_marks(all_slices)
+    return Lines([marks], aside=True) if marks else None
 
 
 def _systems_within_by_measure(all_slices: Slices) -> Iterator[Block]:
@@ -862,16 +973,19 @@ def comparison_document(
         return
     if not look.is_on_screen:
         yield Heading(table_rows.comparison_heading(result), 1)
-        yield Verdict(main_sentences, other_sentences)
-        if [*main_sentences, *other_sentences] != all_sentences and len(
-            all_sentences
-        ) <= MAX_SENTENCES:
-            summary, is_short = (
-                f"Each of the {len(all_sentences):,} differences",
-                len(all_sentences) <= MAX_UNFOLDED_SENTENCES,
+        if look.is_in_browser:
+            sentence, facts = page_top.comparison_verdict(result, mark_name)
+            yield Verdict([sentence], [*facts, *other_sentences])
+            yield from filter(
+                None, [page_top.comparison_plot(result), _downloads(original or result)]
             )
-            yield Fold(summary, [Lines(all_sentences)], open=is_short)
-        yield from [_downloads(original or result)] if look.is_in_browser else []
+        else:
+            yield Verdict(main_sentences, other_sentences)
+            if [*main_sentences, *other_sentences] != all_sentences and len(
+                all_sentences
+            ) <= MAX_SENTENCES:
+                summary = f"Each of the {len(all_sentences):,} differences"
+                yield Fold(summary, [Lines(all_sentences)])
         yield from _notes(Notes(list(map(mark_literal, result.notes))), look)
     if uses_wide_table:
         ranked, primary = wide.has_many_systems(result), primary_differences(result)[0].measure
@@ -894,6 +1008,7 @@ def comparison_document(
         return
     if len(result):
         yield Heading("Differences", anchor="comparison")
+        yield from _differences_in_words(result) if look.is_in_browser else ()
         yield from difference_blocks(result, look, folded=uses_wide_table)
     yield from _splits(result)
     if look.is_in_browser:

@@ -267,14 +267,34 @@ def estimate_verdict(estimate: Estimate, show: NameFormatter = shorten_name) -> 
         reasons = f" ({'; '.join(map(show, undefined_reasons(e)))})" if e.undefined else ""
         return f"{show(e.measure)} is undefined{reasons}."
     digits = numbers.common_rounding(e.value, e.low, e.high)
+    value = digits.value_with_interval(e.value, e.low, e.high)
+    details = _method_and_units(e, show)
+    return f"{show(e.measure)} is {value} ({details}){_no_skill_text(e, digits)}."
+
+
+def estimate_details(estimate: Estimate, show: NameFormatter = shorten_name) -> str:
+    """Return the method and units of an estimate, and the value that needs no skill."""
+    e = estimate
+    digits = numbers.common_rounding(e.value, e.low, e.high)
+    return f"{_method_and_units(e, show)}{_no_skill_text(e, digits)}."
+
+
+def _method_and_units(e: Estimate, show: NameFormatter) -> str:
     units = numbers.format_count(e.n, e.unit)
     method = method_text(e.method)
     method = show(method) if len(method) <= MAX_NAME_LENGTH else method
-    details = f"{numbers.format_percent(e.level)} {method}; {units}" if e.has_interval else units
-    scores = f"; {no_skill_reference(e.unit)}: {digits(e.no_skill)}"
-    no_skill_text = "" if math.isnan(e.no_skill) else scores
-    value = digits.value_with_interval(e.value, e.low, e.high)
-    return f"{show(e.measure)} is {value} ({details}){no_skill_text}."
+    return f"{numbers.format_percent(e.level)} {method}; {units}" if e.has_interval else units
+
+
+def _no_skill_text(e: Estimate, digits: numbers.Rounding) -> str:
+    if math.isnan(e.no_skill):
+        return ""
+    return f"; {no_skill_reference(e.unit)}: {digits(e.no_skill)}"
+
+
+def leading_estimate(evaluation: Evaluation) -> Estimate:
+    """Return the first estimate that is a result: a threshold is first in tables, but is none."""
+    return next((e for e in evaluation if e.measure != "threshold"), evaluation.estimates[0])
 
 
 def headlines(evaluation: Evaluation, show: NameFormatter = shorten_name) -> list[str]:
@@ -288,9 +308,7 @@ def headlines(evaluation: Evaluation, show: NameFormatter = shorten_name) -> lis
 
         return sentences(evaluation, show)
     if len(evaluation.systems) == 1:
-        # The threshold is first in tables, but it is not a result.
-        leading = next((e for e in evaluation if e.measure != "threshold"), evaluation.estimates[0])
-        return [estimate_verdict(leading, show)]
+        return [estimate_verdict(leading_estimate(evaluation), show)]
     if evaluation.task == "overlap":
         return [_overlap_headline(evaluation, show)]
     measures = numbers.format_count(len(evaluation.measures), "measures")

@@ -41,6 +41,8 @@ def explorer_block(evaluation: Evaluation) -> Explorer | Lines | None:
         c for c in select_kinds(evaluation.curves, {"ROC"}) if c.shape != "point" and not c.series
     ]
     roc = [c for c in roc if len(c.threshold) == len(c.x) > 1]
+    rank = {name: i for i, name in enumerate(evaluation.systems)}
+    roc.sort(key=lambda c: rank.get(c.system, 0))
     data_by_system = {c.system: _system_data(c, evaluation) for c in roc[:MAX_SYSTEMS]}
     available = {name: entry for name, entry in data_by_system.items() if entry is not None}
     conventions: Mapping[str, Any] = evaluation.provenance.get("conventions", {})

@@ -324,7 +324,13 @@ def deduplicate_findings(findings: Sequence[Finding]) -> list[tuple[Finding, lis
     return sorted(result, key=lambda pair: index_by_id[id(pair[0])])
 
 
-def finding_text(finding: Finding, similar: Sequence[Finding]) -> str:
+#: The largest number of systems listed for one finding; more are counted.
+MAX_LISTED_SYSTEMS = 12
+
+
+def finding_text(
+    finding: Finding, similar: Sequence[Finding], max_listed: int = MAX_LISTED_SYSTEMS
+) -> str:
     """Return the sentence of a finding, and the systems that a similar finding is about."""
     if not similar:
         return escape_unprintable(finding.message)
@@ -340,16 +346,10 @@ def finding_text(finding: Finding, similar: Sequence[Finding]) -> str:
     ]
     separator = "; " if len(similar[0].systems) > 1 else ", "
     remainder = (
-        f"{separator}and {len(subjects) - MAX_LISTED_SYSTEMS} more"
-        if len(subjects) > MAX_LISTED_SYSTEMS
-        else ""
+        f"{separator}and {len(subjects) - max_listed} more" if len(subjects) > max_listed else ""
     )
-    listed = separator.join(subjects[:MAX_LISTED_SYSTEMS])
+    listed = separator.join(subjects[:max_listed])
     return f"{escape_unprintable(finding.message)} Likewise: {listed}{remainder}."
-
-
-#: The largest number of systems listed for one finding; more are counted.
-MAX_LISTED_SYSTEMS = 12
 
 
 def finding_values(finding: Finding) -> list[tuple[str, str]]:

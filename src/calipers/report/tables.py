@@ -96,9 +96,36 @@ class Column(NamedTuple):
     is_worded: bool = False
 
 
+BETTER, WORSE = "†", "‡"
+#: Marks of significant outcomes: of systems against the baseline, of differences, and of slices.
+OUTCOME_MARKS = {
+    Outcome.BETTER: BETTER,
+    Outcome.HIGHER: BETTER,
+    Outcome.WORSE: WORSE,
+    Outcome.LOWER: WORSE,
+}
+
+
 def drop_empty_columns(columns: Iterable[Column]) -> list[Column]:
     """Return the columns that are not empty."""
     return [column for column in columns if any(column.cells) or any(column.whiskers)]
+
+
+def select_rows(columns: Iterable[Column], indices: Sequence[int]) -> list[Column]:
+    """Return the columns with some of their rows."""
+
+    def pick(items: Sequence[Any]) -> Sequence[Any]:
+        return [items[i] for i in indices] if items else items
+
+    return [
+        c._replace(
+            cells=pick(c.cells),
+            units=pick(c.units),
+            titles=pick(c.titles),
+            whiskers=pick(c.whiskers),
+        )
+        for c in columns
+    ]
 
 
 #: Explanations of headings.
@@ -283,12 +310,18 @@ def within_columns(slices: Slices, rows: Sequence[WithinRow]) -> list[Column]:
 
 
 def slice_tables(slices: Slices) -> tuple[dict[str, list[Column]], str]:
-    """Return tables with a row per slice and measure, by column, and a note on omitted rows."""
+    """Return tables of slices, by column, and a note on omitted rows.
+
+    They have a row per measure and slice; of several systems, with a column for each.
+    """
+    systems = tuple(dict.fromkeys(s.estimate.system for s in slices))
     groups, n_omitted = slice_groups(slices, MAX_ROWS_IN_TEXT)
     tables = {}
     for column in unique_labels(slices.columns).values():
         rows = [row for group in groups if group.column == column for row in group.rows]
-        tables[column] = slice_columns(slices, rows)
+        tables[column] = (
+            slice_grid(slices, rows, systems) if len(systems) > 1 else slice_columns(slices, rows)
+        )
     return tables, omitted_slices_note(n_omitted) if n_omitted else ""
 
 
@@ -327,6 +360,75 @@ def slice_columns(
     if whiskers is not None:
         columns.insert(5, _drawn_column(whiskers))
     return _drop_single_system(columns, list(dict.fromkeys(s.estimate.system for s in slices)))
+
+
+def slice_grid(slices: Slices, rows: Sequence[SliceRow], systems: Sequence[str]) -> list[Column]:
+    """Return the columns of a table with a row per measure and slice, and a column per system.
+
+    Cells have values with intervals, and a mark if the slice differs significantly from all other
+    rows.
+    """
+    labels = unique_labels(systems)
+    by_key = group_by(rows, lambda row: (row.estimate_cells.measure, row.slice))
+    cells = [
+        {row.estimate_cells.estimate.system: row for row in group} for group in by_key.values()
+    ]
+    n_by_row = [dict.fromkeys(row.estimate_cells.n for row in group) for group in by_key.values()]
+    remarks = list(map(_common_remarks, by_key.values()))
+    return [
+        Column("measure", KEY, [measure for measure, _ in by_key], is_worded=True),
+        Column("slice", KEY, [name for _, name in by_key], is_worded=True),
+        Column(shorten_name(slices.unit), NUMBER, list(map(" / ".join, n_by_row)), is_worded=True),
+        *(
+            Column(labels[s], NUMBERS, _slice_cells([row.get(s) for row in cells]))
+            for s in systems
+        ),
+        Column("remarks", WORDS, remarks, REMARKS, is_worded=True),
+    ]  # fmt: skip
+
+
+def _common_remarks(rows: Sequence[SliceRow]) -> str:
+    """Return the remarks on the cells of a row, with the systems of those that are not on all."""
+    by_text = group_by((row for row in rows if row.remarks), lambda row: row.remarks)
+    return "; ".join(
+        text if len(group) == len(rows)
+        else f"{', '.join(row.estimate_cells.system for row in group)}: {text}"
+        for text, group in by_text.items()
+    )  # fmt: skip
+
+
+def _slice_cells(rows: Sequence[SliceRow | None]) -> list[str]:
+    """Return the cells of a system, with its numbers aligned whether or not they have a mark."""
+    marks = [
+        "" if row is None else OUTCOME_MARKS.get(row.difference_cells.outcome, "") for row in rows
+    ]
+    blank = " " * any(marks)
+    return [
+        ""
+        if row is None
+        else f"{row.estimate_cells.value} {row.estimate_cells.interval}".rstrip() + (mark or blank)
+        for row, mark in zip(rows, marks, strict=True)
+    ]
+
+
+def slice_marks(slices: Slices) -> str:
+    """Return the explanation of the marks in a table of slices and systems; empty if none is."""
+    if len({s.estimate.system for s in slices}) < 2:
+        return ""
+    outcomes = {outcome(s.vs_rest) for s in slices}
+    words = {
+        BETTER: [o.value for o in (Outcome.BETTER, Outcome.HIGHER) if o in outcomes],
+        WORSE: [o.value for o in (Outcome.WORSE, Outcome.LOWER) if o in outcomes],
+    }
+    marks = [f"{mark}: {' or '.join(names)}" for mark, names in words.items() if names]
+    if not marks:
+        return ""
+    method = (
+        "" if slices.adjustment == "none" else f", adjusted by {shorten_name(slices.adjustment)}"
+    )
+    return (
+        f"{'; '.join(marks)} than on all other {shorten_name(slices.unit)} (significantly{method})."
+    )
 
 
 # --- Slices ---------------------------------------------------------------------------------------
@@ -625,7 +727,7 @@ def whiskers(
     estimates: Sequence[Estimate], definition: Definition | None, systems: Sequence[str]
 ) -> list[Whisker | None]:
     """Return the intervals of estimates on one scale; None for those that cannot be drawn."""
-    domain = _domain(estimates, definition)
+    domain = scale_domain(estimates, definition)
     if domain is None:
         return [None] * len(estimates)
     # Two digits of the range label the ends of the scale; the exact numbers are in the table.
@@ -643,7 +745,7 @@ def whiskers(
     ]
 
 
-def _domain(estimates: Sequence[Estimate], definition: Definition | None) -> Domain | None:
+def scale_domain(estimates: Sequence[Estimate], definition: Definition | None) -> Domain | None:
     """Return the range of a drawn scale.
 
     For a single system it includes the range of the measure; for several systems it is the range of

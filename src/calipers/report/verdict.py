@@ -116,8 +116,31 @@ def difference_sentence(
         text = _nonsignificant_sentence(difference, adjusted, show)
     else:
         text = _significant_sentence(difference, difference_outcome, adjusted, show)
-    text += _reassigned_points_text(difference) + _margin_sentence(difference, adjusted, show)
-    return text + _judge_sentence(difference)
+    return text + _further_sentences(difference, adjusted, show)
+
+
+def _further_sentences(d: Difference, adjusted: str, show: NameFormatter) -> str:
+    margin_sentence = _margin_sentence(d, adjusted, show)
+    return f"{_reassigned_points_text(d)}{margin_sentence}{_judge_sentence(d)}"
+
+
+def difference_facts(
+    difference: Difference,
+    *,
+    adjusted: str = "adjusted ",
+    show: NameFormatter = shorten_name,
+    subject: str = "Difference",
+) -> str:
+    """Return the numbers of a difference whose outcome was stated: its interval, p and test.
+
+    An example is ``Difference 0.021 [0.011, 0.032] (p < 0.001, paired t, 50 topics).``
+    """
+    d, difference_outcome = difference, outcome(difference)
+    if not difference_outcome.is_tested:
+        return difference_sentence(d, adjusted=adjusted, show=show)
+    remark = "" if difference_outcome.is_significant else _nonsignificant_remark(d, adjusted)
+    facts = f"{subject} {_amount(d)} ({_test_text(d, adjusted, show)}){remark}."
+    return facts + _further_sentences(d, adjusted, show)
 
 
 def _undefined_sentence(d: Difference, show: NameFormatter) -> str:
@@ -141,18 +164,22 @@ def _nonsignificant_sentence(d: Difference, adjusted: str, show: NameFormatter) 
             f"{first} is not significantly {direction} than {second} on {show(d.display_name)}: "
             f"difference {_amount(d)}, {_p_text(d, adjusted)}."
         )
-    text = (
+    return (
         f"No significant difference between {show(d.system)} and {show(d.baseline)} on "
         f"{show(d.display_name)}: {_amount(d)}, {_p_text(d, adjusted)}"
+        f"{_nonsignificant_remark(d, adjusted)}."
     )
-    if not d.has_interval:
-        return text + _detectable_sentence(d) + "."
-    if _has_significant_p(d) and _has_zero_in_interval(d):
-        return text + "; the p-value is significant, but the interval contains 0."
-    if not _has_significant_p(d) and not _has_zero_in_interval(d):
-        which = "the unadjusted interval" if adjusted else "the interval"
-        return text + f"; {which} excludes 0, but the p-value is not significant."
-    return text + _detectable_sentence(d) + "."
+
+
+def _nonsignificant_remark(d: Difference, adjusted: str) -> str:
+    """Return the minimum detectable difference, or how the p-value and the interval disagree."""
+    if d.has_interval and d.alternative == "two-sided":
+        if _has_significant_p(d) and _has_zero_in_interval(d):
+            return "; the p-value is significant, but the interval contains 0"
+        if not _has_significant_p(d) and not _has_zero_in_interval(d):
+            which = "the unadjusted interval" if adjusted else "the interval"
+            return f"; {which} excludes 0, but the p-value is not significant"
+    return _detectable_sentence(d)
 
 
 def _detectable_sentence(d: Difference) -> str:
@@ -271,8 +298,12 @@ def _significant_sentence(
     claim = _WORDS[difference_outcome, d.value > 0].format(
         baseline=show(d.baseline), measure=show(d.display_name), amount=_amount(d)
     )
+    return f"{show(d.system)} {claim} ({_test_text(d, adjusted, show)})."
+
+
+def _test_text(d: Difference, adjusted: str, show: NameFormatter) -> str:
     facts = [_p_text(d, adjusted), show(method_text(d.test)), numbers.format_count(d.n, d.unit)]
-    return f"{show(d.system)} {claim} ({', '.join(facts)})."
+    return ", ".join(facts)
 
 
 def _amount(d: Difference) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -27,7 +28,7 @@ from calipers.report.table_rows import (
     n_used_text,
     remarks_text,
 )
-from calipers.report.tables import KEY, LINED, Column
+from calipers.report.tables import BETTER, KEY, LINED, OUTCOME_MARKS, WORSE, Column
 from calipers.report.text_columns import split_columns
 from calipers.report.verdict import (
     Outcome,
@@ -87,6 +88,19 @@ class WideLayout:
         has_best = any(cell is not None and cell.is_best for row in self.cells for cell in row)
         tests_text = self.tests if tests else ()
         return [*self.values, *([best] if has_best else []), *self.key, *tests_text]
+
+    def select(self, indices: Sequence[int]) -> WideLayout:
+        """Return the table with some of its measures."""
+
+        def pick(items: Sequence[Any]) -> tuple[Any, ...]:
+            return tuple(items[i] for i in indices)
+
+        return replace(
+            self,
+            measures=pick(self.measures),
+            cells=tuple(map(pick, self.cells)),
+            below=tuple((name, pick(cells)) for name, cells in self.below),
+        )
 
 
 def from_evaluation(evaluation: Evaluation, *, intervals: bool = True) -> WideLayout:
@@ -168,12 +182,43 @@ def primary_measure(evaluation: Evaluation) -> str:
 
 def order_systems(evaluation: Evaluation) -> tuple[str, ...]:
     """Return the systems in the order of the rows of a wide table."""
-    if not is_ranked(evaluation):
-        return evaluation.systems
+    return rank_systems(evaluation) if is_ranked(evaluation) else evaluation.systems
+
+
+def rank_systems(evaluation: Evaluation) -> tuple[str, ...]:
+    """Return the systems by the primary measure, the best first, if it has a direction."""
     primary = primary_measure(evaluation)
+    definition = definitions_by_measure(evaluation).get(primary)
+    if definition is None or definition.higher_is_better is None:
+        return evaluation.systems
     values = {e.system: e.value for e in evaluation if e.measure == primary}
-    ranked = sort_by_value(values, definitions_by_measure(evaluation)[primary].higher_is_better)
+    ranked = sort_by_value(values, definition.higher_is_better)
     return tuple(dict.fromkeys([*ranked, *evaluation.systems]))
+
+
+def in_rank_order(evaluation: Evaluation) -> Evaluation:
+    """Return the evaluation with its systems, and their pairs, by the primary measure."""
+    order = rank_systems(evaluation)
+    if order == evaluation.systems:
+        return evaluation
+    rank = {name: i for i, name in enumerate(order)}
+    comparison = evaluation.comparison
+    if comparison is not None:
+        measure_index = {m: i for i, m in enumerate(dict.fromkeys(d.measure for d in comparison))}
+        differences = sorted(
+            comparison,
+            key=lambda d: (
+                measure_index[d.measure], sorted((rank[d.system], rank[d.baseline]))
+            ),
+        )  # fmt: skip
+        comparison = replace(comparison, differences=tuple(differences))
+    return replace(
+        evaluation,
+        estimates=tuple(sorted(evaluation.estimates, key=lambda e: rank[e.system])),
+        comparison=comparison,
+        confusions=tuple(sorted(evaluation.confusions, key=lambda c: rank.get(c.system, 0))),
+        label_tables=sorted(evaluation.label_tables, key=lambda table: rank.get(table.system, 0)),
+    )
 
 
 def significance_marks(evaluation: Evaluation) -> dict[str, dict[str, str]]:
@@ -264,7 +309,9 @@ def _difference_cell(d: Difference | None, digits: numbers.Rounding) -> WideCell
     if d is None:
         return None
     return WideCell(
-        digits(d.value), digits.format_interval(d.low, d.high), marks=MARKS.get(outcome(d), "")
+        digits(d.value),
+        digits.format_interval(d.low, d.high),
+        marks=OUTCOME_MARKS.get(outcome(d), ""),
     )
 
 
@@ -435,14 +482,6 @@ def _tests(comparison: Comparison | None) -> Iterator[str]:
 # --- Marks ----------------------------------------------------------------------------------------
 
 
-BETTER, WORSE = "†", "‡"
-#: Marks of systems that are significantly better or worse than the baseline, and of differences.
-MARKS = {
-    Outcome.BETTER: BETTER,
-    Outcome.HIGHER: BETTER,
-    Outcome.WORSE: WORSE,
-    Outcome.LOWER: WORSE,
-}
 #: In a row of signs: better than the other, worse, not significant, and itself.
 SIGNS = {BETTER: "+", WORSE: "-", "": "·"}
 ITSELF, UNKNOWN = "\\", "?"
@@ -480,21 +519,28 @@ def mark_systems(
     if comparison is None or not differences:
         return {}
     if comparison.baseline is not None:
-        return {d.system: MARKS.get(outcome(d), "") for d in differences}
+        return {d.system: OUTCOME_MARKS.get(outcome(d), "") for d in differences}
     if has_system_marks(comparison, len(key_of)):
         letters_by_system: dict[str, list[str]] = {}
         for d in differences:
-            mark = MARKS.get(outcome(d))
+            mark = OUTCOME_MARKS.get(outcome(d))
             if mark:
                 better, worse = (d.system, d.baseline)[:: 1 if mark == BETTER else -1]
                 letters_by_system.setdefault(better, []).append(key_of[worse])
         return {name: "".join(sorted(letters)) for name, letters in letters_by_system.items()}
+    return group_letters(differences, sort_by_value(values, differences[0].higher_is_better))
+
+
+def group_letters(differences: Sequence[Difference], order: Sequence[str]) -> dict[str, str]:
+    """Return letters that systems in ``order`` share if they do not differ significantly.
+
+    If too many are needed, those that do not differ significantly from the first have a mark.
+    """
     if any(outcome(d) is Outcome.NOT_TESTED for d in differences):
         return {}  # a common letter would suggest a test that was not made
     significant_pairs = {
         frozenset((d.system, d.baseline)) for d in differences if outcome(d).is_significant
     }
-    order = sort_by_value(values, differences[0].higher_is_better)
     shared = shared_letters(order, significant_pairs) or {}
     letter_texts = {name: format_runs(letters) for name, letters in shared.items()}
     if not letter_texts or max(map(len, letter_texts.values())) > MAX_LETTERS_WIDTH:
@@ -571,7 +617,7 @@ def sign_rows(differences: Iterable[Difference], order: Sequence[str]) -> list[s
     for d in differences:
         difference_outcome = outcome(d)
         if difference_outcome.is_tested:
-            mark = MARKS.get(difference_outcome, "")
+            mark = OUTCOME_MARKS.get(difference_outcome, "")
             sign_by_pair[d.system, d.baseline] = SIGNS[mark]
             sign_by_pair[d.baseline, d.system] = SIGNS[reversed_marks.get(mark, "")]
     return [

@@ -305,7 +305,7 @@ def _reference_layers(curves: Sequence[Curve], x: Spec, y: Spec) -> list[Spec]:
             if (a < 1 / 2) is is_left
         ]
         text = {"type": "text", "align": "left" if is_left else "right", "dx": 4 if is_left else -4,
-                "dy": -7, "color": "currentColor", "opacity": 0.8, "fontSize": 11}  # fmt: skip
+                "dy": -7, "color": "currentColor", "opacity": 0.8, "fontSize": 12}  # fmt: skip
         if name_rows:
             layers.append(vega.layer(name_rows, text, x=x, y=y, text=vega.nominal("name")))
     return layers

@@ -22,12 +22,15 @@ from calipers.report.safe_names import (
     shorten_name,
     unique_labels,
 )
-from calipers.report.wide import is_ranked, order_systems, primary_measure
+from calipers.report.wide import is_ranked, order_systems, primary_measure, rank_systems
 from calipers.results import Curve, Evaluation, curve_kinds, select_kinds
+from calipers.results.curve import without_band
 from calipers.results.name_lookup import match_case_insensitive
 
 #: The largest number of systems that are drawn: the best ones.
 MAX_CURVES = 12
+#: The largest number of systems whose bands are drawn together at first.
+MAX_OVERLAID = 4
 #: Number of points of a curve in the table of its chart.
 _N_TABLE_POINTS = 11
 
@@ -202,10 +205,14 @@ class CurveChart(ChartDefinition):
         groups = group_by(
             nonempty_curves, lambda c: c.system if c.series or self.by_measure else ""
         )
-        for system, curves in groups.items():
-            leading, note = leading_curves(evaluation, curves) if not system else (curves, "")
-            figure = self.figure(leading, evaluation.systems, system)
-            yield replace(figure, caption=f"{note}{figure.caption}")
+        rank = {name: i for i, name in enumerate(evaluation.systems)}
+        for system, curves in sorted(groups.items(), key=lambda item: rank.get(item[0], 0)):
+            if system:
+                yield self.figure(curves, evaluation.systems, system)
+                continue
+            yield from overlay_figures(
+                evaluation, curves, lambda drawn: self.figure(drawn, evaluation.systems)
+            )
 
     def figure(self, curves: Sequence[Curve], systems: Sequence[str], system: str = "") -> Figure:
         """Return the figure of some curves, possibly those of one ``system``.
@@ -392,6 +399,35 @@ def tolerance_note(curves: Sequence[Curve]) -> list[str]:
         f"The plotted curve is within {100 * tolerance:.2g}% of each axis range of the exact curve."
     )
     return [sentence] if tolerance > 0 else []
+
+
+def overlay_figures(
+    evaluation: Evaluation, curves: Sequence[Curve], draw: Callable[[Sequence[Curve]], Figure]
+) -> Iterator[Figure]:
+    """Yield the figure that ``draw`` makes of the curves of all systems.
+
+    Bands of many systems would hide each other: on a page the first of the charts to select from is
+    that of the leader and the runner-up, and the second one has no bands.
+    """
+    leading, note = leading_curves(evaluation, curves)
+    figure = draw(leading)
+    figure = replace(figure, caption=f"{note}{figure.caption}")
+    best = [s for s in rank_systems(evaluation) if s in {c.system for c in leading}]
+    if len(best) <= MAX_OVERLAID:
+        yield figure
+        return
+    subject = f"the best {len(best)}" if note else f"all {len(best)}"
+    selector: Any = {"chosen_from": figure.title, "chosen_by": "Systems"}
+    pair = draw([c for c in leading if c.system in best[:2]])
+    label = " and ".join(unique_labels(best[:2]).values())
+    yield replace(pair, choice=label, on_page=True, **selector)
+    if any(len(c.low) for c in leading if not is_point(c)):
+        bare = draw(list(map(without_band, leading)))
+        yield replace(
+            bare, caption=f"{note}{bare.caption}", choice=subject, on_page=True, **selector
+        )
+        subject = f"{subject}, with bands"
+    yield replace(figure, choice=subject, **selector)
 
 
 def leading_curves(evaluation: Evaluation, curves: Sequence[Curve]) -> tuple[Sequence[Curve], str]:

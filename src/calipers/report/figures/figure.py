@@ -61,8 +61,10 @@ class Figure:
         Prefix of the ids in the image, unique in a page.
     kind : str, default=""
         Name by which a user requests the chart, common to all charts of a selector.
+    on_page : bool, default=False
+        Whether only pages have the chart, as an alternative to the one that is requested by name.
     later : bool, default=False
-        Whether only the script of the page draws the chart, when it is selected.
+        Whether only the script of the page draws the chart, when it is selected or unfolded.
     begun : Future, optional
         Image that is already being rendered.
     """
@@ -80,6 +82,7 @@ class Figure:
     chosen_by: str = "System"
     name: str = "figure"
     kind: str = ""
+    on_page: bool = False
     later: bool = False
     begun: Future[str] | None = field(default=None, compare=False, repr=False)
 
@@ -89,9 +92,8 @@ class Figure:
         from markupsafe import Markup
 
         if self.later:
-            return Markup(
-                "<p>The script of the page draws this chart; its CSV has the numbers.</p>"
-            )
+            hint = "<p>The script of the page draws this chart; its CSV has the numbers.</p>"
+            return Markup("" if self.rows else hint)
         image = render_svg(static_spec(self.spec)) if self.begun is None else self.begun.result()
         return Markup(clean_svg(image, self.name))
 
@@ -146,6 +148,17 @@ def lazy_figures(figures: Iterable[Figure]) -> Iterator[Figure]:
         excess_figures = list(group)
         for figure in [*remaining, *excess_figures]:
             yield replace(figure, later=True, rows=()) if excess_figures else figure
+
+
+def defer_pictures(figures: Iterable[Figure]) -> Iterator[Figure]:
+    """Yield the figures of a page: those that are folded or not selected first have no image.
+
+    Without scripts their tables are in its place.
+    """
+    for choice, chart_figures in groupby(figures, lambda f: f.chosen_from if f.choice else ""):
+        for index, figure in enumerate(chart_figures):
+            is_folded = figure.on_request or (choice and index)
+            yield replace(figure, later=True) if is_folded else figure
 
 
 def assign_ids(figures: Iterable[Figure]) -> list[Figure]:

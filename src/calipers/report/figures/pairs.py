@@ -87,7 +87,7 @@ def pairs_chart(pairs: Sequence[Difference]) -> Spec:
     }
     color = vega.nominal("sign", legend=None, scale=colors)
     strength = {"field": "strength", "type": "quantitative", "scale": None, "legend": None}
-    text = {"type": "text", "fontSize": 11, "color": "currentColor"}
+    text = {"type": "text", "fontSize": 12, "color": "currentColor"}
     above_text = {**text, "dy": -6, "fontWeight": "bold"}
     return vega.assemble_spec(
         width={"step": 64},

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from calipers.report import numbers
 from calipers.report.figures import vega
@@ -14,6 +13,7 @@ from calipers.report.figures.registry import EvaluationChart, register_chart
 from calipers.report.figures.vega import Spec, json_number
 from calipers.report.safe_names import escape_unprintable, shorten_name, unique_labels
 from calipers.report.verdict import group_by_pair
+from calipers.report.wide import rank_systems
 from calipers.results import Comparison, Difference, Evaluation, PerUnit
 
 #: The largest number of bars in a chart; of more units some are drawn, evenly spaced.
@@ -36,19 +36,28 @@ Row = tuple[str, float, float]
 
 
 def unit_figures(evaluation: Evaluation) -> Iterator[Figure]:
-    """Yield the figures of the first pairs of systems.
+    """Yield the figures of the leader and the others, or of the first pairs of few systems.
 
     Each is by the first measure that has values on the units of both systems.
     """
     per_unit, comparison = evaluation.per_unit, evaluation.comparison
     if per_unit is None or comparison is None:
         return
-    for pair, differences in list(group_by_pair(comparison).items())[:MAX_PAIRS]:
+    pairs = list(group_by_pair(comparison).items())
+    leader = next(iter(rank_systems(evaluation)), "")
+    if len(pairs) > MAX_PAIRS:
+        of_leader = [item for item in pairs if leader in item[0]]
+        pairs = (of_leader or pairs)[: max(MAX_PAIRS, _max_charts(per_unit))]
+    figures = []
+    for pair, differences in pairs:
         compared = {d.measure for d in differences if _has_units(per_unit, d)}
         shared = (m for m in evaluation.measures if m in compared)
         measure = next((m for m in shared if unit_differences(per_unit, m, *pair)), None)
         if measure is not None:
-            yield _figure(per_unit, next(d for d in differences if d.measure == measure), MAX_ROWS)
+            d = next(d for d in differences if d.measure == measure)
+            figures.append(_figure(per_unit, d, MAX_ROWS, n_pairs=len(pairs)))
+    # Adjacent figures of a selector are by the same measure.
+    yield from sorted(figures, key=lambda figure: figure.chosen_from)
 
 
 def all_unit_figures(comparison: Comparison) -> tuple[list[Figure], int]:
@@ -64,17 +73,19 @@ def all_unit_figures(comparison: Comparison) -> tuple[list[Figure], int]:
     units = len(per_unit.ids)
     if not n_requested or not units or units > MAX_UNITS:
         return [], n_requested
-    max_figures = max(1, min(MAX_CHARTS, MAX_TOTAL_BARS // min(units, MAX_BARS)))
+    max_figures = _max_charts(per_unit)
     max_pairs = max(1, max_figures // len(differences_by_measure))
     figures: list[Figure] = []
     for differences in list(differences_by_measure.values())[:max_figures]:
         plotted = [d for d in differences[:max_pairs] if math.isfinite(d.value)]
-        for d in plotted:
-            figure = _figure(per_unit, d, MAX_ROWS_OF_MANY)
-            names = unique_labels((d.system, d.baseline))
-            choice = f"{names[d.system]} - {names[d.baseline]}" if len(plotted) > 1 else ""
-            figures.append(replace(figure, choice=choice, chosen_by="Pair"))
+        figures += [_figure(per_unit, d, MAX_ROWS_OF_MANY, n_pairs=len(plotted)) for d in plotted]
     return figures, n_requested - len(figures)
+
+
+def _max_charts(per_unit: PerUnit) -> int:
+    """Return the number of charts for which a page has room."""
+    n_bars = max(1, min(len(per_unit.ids), MAX_BARS))
+    return max(1, min(MAX_CHARTS, MAX_TOTAL_BARS // n_bars))
 
 
 def _has_units(per_unit: PerUnit, d: Difference) -> bool:
@@ -82,7 +93,8 @@ def _has_units(per_unit: PerUnit, d: Difference) -> bool:
     return all(d.measure in per_unit.values.get(name, {}) for name in (d.system, d.baseline))
 
 
-def _figure(per_unit: PerUnit, d: Difference, max_rows: int) -> Figure:
+def _figure(per_unit: PerUnit, d: Difference, max_rows: int, *, n_pairs: int) -> Figure:
+    """Return the figure of a pair, which the reader selects if there are several."""
     pair = (d.system, d.baseline)
     rows = unit_differences(per_unit, d.measure, *pair)
     names = unique_labels(pair)
@@ -100,6 +112,8 @@ def _figure(per_unit: PerUnit, d: Difference, max_rows: int) -> Figure:
         kind="units",
         title=f"{common_title}: {system} minus {baseline}",
         chosen_from=common_title,
+        choice=f"{system} - {baseline}" if n_pairs > 1 else "",
+        chosen_by="Pair",
         alt_text=sentence,
         caption=f"{sentence}{sampling_note} Dashed: the mean difference.",
         spec=unit_chart(rows, d.value, d.higher_is_better),

@@ -3,6 +3,8 @@
 // after the other, those of a closed part of the page when it is opened. The `ast` interpreter runs
 // Vega's expressions without eval, which the page's policy forbids.
 
+const MIN_WIDTH = 120;
+
 // Data by column, each a list or runs of equal values, as rows.
 function unpacked(columns) {
   const lists = Object.entries(columns).map(([name, column]) => [
@@ -11,6 +13,13 @@ function unpacked(columns) {
   ]);
   const rows = lists.length === 0 ? [] : lists[0][1];
   return rows.map((_, i) => Object.fromEntries(lists.map(([name, list]) => [name, list[i]])));
+}
+
+// Whether the panels of a chart that have a width in pixels were made narrower.
+function narrowed(spec, excess) {
+  const panels = [spec, ...(spec.vconcat || [])].filter((panel) => typeof panel.width === "number");
+  for (const panel of panels) panel.width = Math.max(MIN_WIDTH, panel.width - Math.ceil(excess));
+  return panels.length > 0;
 }
 
 async function enliven(figure) {
@@ -27,7 +36,14 @@ async function enliven(figure) {
   };
   figure.dataset.rendered = "pending";
   try {
-    await vegaEmbed(live, spec, options);
+    const view = (await vegaEmbed(live, spec, options)).view;
+    // Where there is less room than the chart takes, it is drawn narrower rather than smaller: its
+    // text keeps its size.
+    const excess = live.querySelector("svg").viewBox.baseVal.width - plot.clientWidth;
+    if (plot.clientWidth && excess > 0 && narrowed(spec, excess)) {
+      view.finalize();
+      await vegaEmbed(live, spec, options);
+    }
     // The sentence of the figure says what it shows; of marks nobody wants to hear one by one.
     live.querySelector("svg").setAttribute("aria-hidden", "true");
     plot.replaceChildren(live);

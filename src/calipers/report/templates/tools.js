@@ -48,6 +48,16 @@
   addEventListener("hashchange", reveal);
   reveal();
 
+  // --- Print: what is folded as well, also where the style cannot unfold it -----------------------
+  let unfolded = [];
+  addEventListener("beforeprint", () => {
+    unfolded = [...document.querySelectorAll("details:not([open])")];
+    for (const part of unfolded) part.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const part of unfolded) part.open = false;
+  });
+
   // --- Tables -----------------------------------------------------------------------------------
   // Cells that stand for several rows are written into each, so that rows can move.
   function loosened(table) {

@@ -23,6 +23,7 @@ from calipers.lazy_dataclasses import dataclass
 from calipers.report.blocks import (
     Block,
     Downloads,
+    EstimationPlot,
     Explorer,
     Figures,
     Findings,
@@ -247,7 +248,13 @@ class _Page:
                 )
             case Findings():
                 sentences = [_sentence(item.message) for item in block.items]
-                markup = macros.findings(zip(block.items, sentences, strict=True), self.has_anchors)
+                markup = macros.findings(
+                    list(zip(block.items, sentences, strict=True)),
+                    self.has_anchors,
+                    block.are_cards,
+                )
+            case EstimationPlot():
+                markup = self._estimation_plot(block)
             case Terms():
                 markup = macros.terms(
                     [
@@ -275,6 +282,16 @@ class _Page:
                 markup = macros.explorer(block, _script_json(block.data))
             case Downloads():
                 markup = macros.downloads(list(_pack_files(block.files)))
+        return markup
+
+    def _estimation_plot(self, block: EstimationPlot) -> Markup:
+        """Return the plot as a table with drawn cells; rows in the middle of many are folded."""
+        from calipers.report.page_top import MAX_PLOT_ROWS, N_LEADING_ROWS
+
+        rows = list(block.rows)
+        middle = rows[N_LEADING_ROWS:-1] if len(rows) > MAX_PLOT_ROWS else []
+        first, last = (rows[:N_LEADING_ROWS], rows[-1:]) if middle else (rows, [])
+        markup: Markup = _macros().estimation(block, first, middle, last)
         return markup
 
     def _folded(self, block: Fold | Subsection) -> Markup:
@@ -371,6 +388,7 @@ class _Page:
         whiskers = block.whiskers or [None] * len(layout.names)
         out: Markup = _macros().wide(
             layout,
+            block.title or ("Ranking" if layout.is_ranked else "Measures"),
             list(zip(ids, layout.names, layout.cells, whiskers, strict=True)),
             [
                 (name.replace(NO_SKILL_LABEL, NO_SKILL_LABEL.capitalize()), row)

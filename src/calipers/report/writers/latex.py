@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from calipers.report.blocks import Block, Medium, Table, WideTable
 from calipers.report.numbers import UNDEFINED
 from calipers.report.safe_names import escape_unprintable
-from calipers.report.wide import BETTER, WORSE, WideCell
+from calipers.report.tables import BETTER, WORSE
+from calipers.report.wide import WideCell
 from calipers.report.writers.base import Writer
 
 #: Characters that LaTeX interprets, or that its default fonts lack.
