@@ -185,13 +185,9 @@ def test_the_page_asks_in_that_order(path: Path) -> None:
         assert "in adaptive order" in desks.summary()
         made = []
         for _ in range(5):
-            [task] = desks._states["ann"].session.upcoming(1, "1")
-            made.append(task.document)
-            said = {
-                "task": desks._states["ann"].keys[(*task[:2], False)],
-                "kind": "grade",
-                "grade": 1,
-            }
+            key = desks.next_tasks("ann", "1")["queue"][0]
+            made.append(desks.tasks("ann", [key])[0]["documents"][0]["document"])
+            said = {"task": key, "kind": "grade", "grade": 1}
             desks.record("ann", {**said, "id": str(uuid.uuid4())})
         upcoming = operations.adaptive_order(campaign)
         assert upcoming is not None

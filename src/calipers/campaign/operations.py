@@ -226,16 +226,20 @@ def pooled_depth(campaign: Campaign) -> int | None:
     return None if "all" in depths else max(depths, default=None)
 
 
+def has_adaptive_order(campaign: Campaign) -> bool:
+    """Return whether the last pool has an order that depends on the judgments so far."""
+    return any(each.get("order") in JUDGING_METHODS for each in pool_settings(campaign)[-1:])
+
+
 def adaptive_order(campaign: Campaign) -> AdaptiveOrder | None:
     """Return the function that yields the next documents of a topic for an adaptive order.
 
     The result is None unless the last pool has such an order, which depends on the judgments so
     far.
     """
-    all_settings = pool_settings(campaign)
-    if not all_settings or all_settings[-1].get("order") not in JUDGING_METHODS:
+    if not has_adaptive_order(campaign):
         return None
-    settings, pooled = all_settings[-1], dict[str, set[str]]()
+    settings, pooled = pool_settings(campaign)[-1], dict[str, set[str]]()
     for entry in campaign.pool():
         pooled.setdefault(entry.topic, set()).add(entry.document)
     rankings, _ = read_rankings(

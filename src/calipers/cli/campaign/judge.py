@@ -112,6 +112,7 @@ def command(
     from calipers.campaign.sessions import (
         SessionManager,
         assessor_slug,
+        count_pooled,
         create_token,
         get_settings,
         set_settings,
@@ -125,8 +126,7 @@ def command(
         with campaign.write():  # new assessors are added only if there is something to judge
             names = _select_assessors(campaign, assessors)
             settings = _update_settings(get_settings(campaign), display_options)
-            sessions = SessionManager(campaign, names, settings)
-            if not sessions.documents:
+            if count_pooled(campaign, names) == (0, 0):
                 raise InputError(
                     f"{file}: no documents of their topics are pooled; calipers campaign pool adds "
                     "them"
@@ -135,7 +135,7 @@ def command(
         origins = list_origins(host, listener.getsockname()[1], url)
         set_settings(campaign, settings)
         tokens = {name: create_token(campaign, name, revoke_others=new_links) for name in names}
-        sessions.reload()
+        sessions = SessionManager(campaign, names, settings)
         write_stderr(f"{campaign.info.name}: {sessions.summary()}")
         links = [f"{origins[0]}/a/{assessor_slug(name)}/#{token}" for name, token in tokens.items()]
         for name, link in zip(names, links, strict=True):
@@ -151,9 +151,8 @@ def command(
         )
         if opens:
             click.launch(links[0])
-        n_before = sessions.n_recorded
         serve(sessions, listener, origins)
-        write_stderr(f"stopped; {sessions.n_recorded - n_before} events recorded in {file}")
+        write_stderr(f"stopped; {sessions.n_recorded} events recorded in {file}")
 
 
 def _check_address(host: str, url: str | None) -> None:
