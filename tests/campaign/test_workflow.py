@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Sequence
 from itertools import count
@@ -20,6 +21,7 @@ from calipers.campaign.workflow import (
     JudgingTask,
     effective_gap,
     event_task,
+    hash_draw,
     plant_repeats,
     presentation_order,
     topic_terms,
@@ -92,6 +94,21 @@ def test_all_is_judged_once_topic_by_topic() -> None:
         (topic, document) for topic, of in POOL.items() for document in of
     }
     assert not any(task.is_repeat for task in tasks)
+
+
+@pytest.mark.parametrize("repeats", [0, 0.01, 0.2, 1])
+def test_what_is_repeated_is_drawn(repeats: float) -> None:
+    """Those with the smallest draws, and documents at the end have no second time."""
+    settings = DisplaySettings(repeats=repeats, repeat_distance=10)
+    orders = {t: presentation_order(of, t, "ann", settings) for t, of in POOL.items()}
+    early = [("t1", d) for d in orders["t1"][:-10]] + [("t2", d) for d in orders["t2"][:-10]]
+    early.sort(key=lambda pair: hash_draw(0, "again", "ann", *pair))
+    expected = early[: math.ceil(repeats * 87)]
+    assert plant_repeats(orders, "ann", settings) == {
+        JudgingTask(*pair, is_repeat=True) for pair in expected
+    }
+    for topic, of in POOL.items():
+        assert orders[topic] == sorted(of, key=lambda d: hash_draw(0, "order", "ann", topic, d))
 
 
 @pytest.mark.parametrize("gap", [1, 5, 10])

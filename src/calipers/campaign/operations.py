@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, TypeAlias
 
 from calipers.campaign import events
@@ -256,15 +257,9 @@ def adaptive_order(campaign: Campaign) -> AdaptiveOrder | None:
             burn_in=settings.get("burn_in", 0), max_documents=settings.get("most"),
             judged=((d, grade >= 1) for d, grade in grades.items()),
         )  # fmt: skip
-        excluded = set(skipped)
-        while (document := queue.next_document(excluded)) is not None:
-            excluded.add(document)
-            yield document
-            if (
-                settings.get("most")
-                and len(excluded - skipped) + len(queue.judged) >= settings["most"]
-            ):
-                return
+        most = settings.get("most")
+        n_ahead = max(most - len(queue.judged), 0) if most else None
+        yield from islice(queue.upcoming(skipped), n_ahead)
 
     return upcoming
 

@@ -25,7 +25,7 @@ import numpy as np
 from calipers.campaign.documents import parse_tree
 from calipers.campaign.operations import adaptive_order, has_adaptive_order
 from calipers.campaign.records import MEDIA, EditConflict, Event, LoggedEvent, Topic
-from calipers.campaign.storage import list_columns
+from calipers.campaign.storage import SECRET_KEY, list_columns
 from calipers.campaign.store import Campaign
 from calipers.campaign.workflow import (
     AdaptiveOrder,
@@ -179,10 +179,12 @@ class SessionManager:
                     self._reader.read(sql)
                     for sql in (
                         "SELECT pool, made, settings FROM pools",
-                        "SELECT count(*), max(rowid) FROM pooled",
-                        "SELECT count(*), max(rowid) FROM topics",
+                        # (Topics, runs and documents of a pool are added, or all replaced with
+                        # their pools.)
+                        "SELECT max(rowid) FROM pooled",
+                        "SELECT max(rowid) FROM topics",
+                        "SELECT max(rowid) FROM runs",
                         "SELECT assessor, topic FROM assignments",
-                        "SELECT run, digest FROM runs",
                     )
                 ]
                 if self._content is None or self._content.fingerprint != fingerprint:
@@ -539,13 +541,10 @@ class SessionManager:
         for row in self._reader.read(
             f"SELECT {columns} FROM events WHERE {condition} ORDER BY event", values
         ):
-            event = LoggedEvent(*row)
-            yield event._replace(  # one string for all events and the pool
-                assessor=sys.intern(event.assessor),
-                topic=sys.intern(event.topic),
-                document=sys.intern(event.document),
-                kind=sys.intern(event.kind),
-                is_repeat=bool(event.is_repeat),
+            *start, assessor, topic, document, other, kind = row[:8]
+            names = map(sys.intern, (assessor, topic, document))  # one string for all events
+            yield LoggedEvent._make(
+                (*start, *names, other, sys.intern(kind), *row[8:12], bool(row[12]), row[13])
             )
 
     def current_judgment(
@@ -597,9 +596,6 @@ def count_pooled(campaign: Campaign, assessors: Iterable[str]) -> tuple[int, int
 
 
 _SLUG = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,40}")
-
-#: Key of the secret of a campaign in the table ``about``, from which opaque keys are made.
-SECRET_KEY = "secret"
 
 #: Key of the display settings in the table ``about``.
 _SETTINGS_KEY = "judging"

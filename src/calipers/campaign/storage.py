@@ -39,6 +39,9 @@ APPLICATION_ID = 0x43414C50
 #: events have digests.
 FORMAT_VERSION = 3
 
+#: Key of the secret of a campaign in the table ``about``, which is not exported.
+SECRET_KEY = "secret"
+
 #: First version in which events have digests.
 CHAIN_VERSION = 3
 

@@ -22,10 +22,12 @@ import re
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
-from itertools import islice
+from itertools import chain, islice
 from json.encoder import encode_basestring_ascii
 from statistics import median
 from typing import Literal, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
 
 from calipers.campaign.events import MAX_SECONDS
 from calipers.campaign.records import LoggedEvent, Topic
@@ -164,16 +166,27 @@ def plant_repeats(
     leave enough documents for the gap.
     """
     n_repeats = math.ceil(settings.repeats * sum(map(len, orders.values())))
-    candidates = list[tuple[int, str, str]]()
-    for topic, documents in orders.items():
-        if n_repeats and len(documents) > 3:
-            early = documents[: len(documents) - effective_gap(len(documents), settings)]
-            draws = hash_draws(settings.seed, "again", assessor, topic, documents=early)
-            candidates += ((draw, topic, each) for draw, each in zip(draws, early, strict=True))
-    candidates.sort()
+    candidates = {
+        topic: documents[: len(documents) - effective_gap(len(documents), settings)]
+        for topic, documents in orders.items()
+        if n_repeats and len(documents) > 3
+    }
+    keys = [(topic, document) for topic, documents in candidates.items() for document in documents]
+    draws = np.fromiter(
+        chain.from_iterable(
+            hash_draws(settings.seed, "again", assessor, topic, documents=documents)
+            for topic, documents in candidates.items()
+        ),
+        np.uint64,
+        len(keys),
+    )
+    if n_repeats < len(keys):  # not all have to be sorted
+        smallest = np.flatnonzero(draws <= np.partition(draws, n_repeats - 1)[n_repeats - 1])
+    else:
+        smallest = np.arange(len(keys))
+    first = sorted((int(draws[i]), *keys[i]) for i in smallest.tolist())
     return {
-        JudgingTask(topic, document, is_repeat=True)
-        for _, topic, document in candidates[:n_repeats]
+        JudgingTask(topic, document, is_repeat=True) for _, topic, document in first[:n_repeats]
     }
 
 
@@ -338,11 +351,12 @@ class _GradingQueue:
         self._gap = effective_gap(len(self._order), plan.settings)
         # All before this position are judged or skipped.
         self._start = 0
-        self._n_documents = sum(1 for _ in self._open_documents())
+        self._n_documents = sum(1 for d in self._order if past.is_open(JudgingTask(topic, d)))
         self._open_repeats = set[str]()
         for document in self._planted:
             self._count_repeat(document)
         self._n_open: int | None = None
+        self._adaptive_order: list[str] | None = None
         self._replay()
 
     def _repeat(self, document: str) -> JudgingTask:
@@ -375,7 +389,7 @@ class _GradingQueue:
 
     def update(self, task: JudgingTask, before: TaskState, after: TaskState) -> None:
         """Follow an event, which the history has applied."""
-        self._n_open = None
+        self._n_open = self._adaptive_order = None
         if task.is_pair or before == after:
             return
         self._count_repeat(task.document)
@@ -392,9 +406,16 @@ class _GradingQueue:
         """Yield the open documents in order."""
         past, topic = self._past, self._topic
         if self._plan.adaptive is not None:
-            skipped = frozenset(d for d in self._order if past.is_skipped(JudgingTask(topic, d)))
-            document_ids = self._plan.adaptive(topic, past.grades(topic), skipped)
-            yield from (d for d in document_ids if past.is_open(JudgingTask(topic, d)))
+            if self._adaptive_order is None:
+                skipped = frozenset(
+                    d for d in self._order if past.is_skipped(JudgingTask(topic, d))
+                )
+                self._adaptive_order = [
+                    document
+                    for document in self._plan.adaptive(topic, past.grades(topic), skipped)
+                    if past.is_open(JudgingTask(topic, document))
+                ]
+            yield from self._adaptive_order
             return
         while self._start < len(self._order):
             if past.is_open(JudgingTask(topic, self._order[self._start])):
