@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from calipers.campaign import events
 from calipers.campaign.adjudication import adjudicated_grades
-from calipers.campaign.assessor_agreement import grades_by_assessor
+from calipers.campaign.assessor_agreement import grades_by_assessor, preference_grades
 from calipers.campaign.assignment import Assignment, assign
 from calipers.campaign.goals import parse_goal, parse_measures
 from calipers.campaign.pooling import (
@@ -343,15 +343,28 @@ def spread_topics(topics: Sequence[str], n_topics: int) -> list[str]:
 
 
 def read_grades(
-    campaign: Campaign, *, include_programs: bool = False, only_repeats: bool = False
+    campaign: Campaign,
+    *,
+    include_programs: bool = False,
+    only_repeats: bool = False,
+    preferences: bool = False,
 ) -> dict[str, dict[str, dict[str, int]]]:
-    """Return the grades by assessor: of persons, and with ``include_programs`` also of programs."""
-    kind_by_assessor = {name: record.kind for name, record in campaign.assessors().items()}
-    judgments = campaign.judgments(is_repeat=only_repeats)
+    """Return the grades by assessor: of persons, and with ``include_programs`` also of programs.
+
+    With ``preferences``, those between two documents are returned, as
+    :func:`~calipers.campaign.assessor_agreement.preference_grades` does.
+    """
+    persons = {name for name, record in campaign.assessors().items() if record.kind == "person"}
+    if preferences:
+        return preference_grades(
+            record
+            for record in campaign.preferences(is_repeat=only_repeats)
+            if include_programs or record.assessor in persons
+        )
     return grades_by_assessor(
         record
-        for record in judgments
-        if include_programs or kind_by_assessor[record.assessor] == "person"
+        for record in campaign.judgments(is_repeat=only_repeats)
+        if include_programs or record.assessor in persons
     )
 
 
