@@ -11,6 +11,7 @@ from uuid import uuid4
 import pytest
 
 import calipers as cal
+from calipers.campaign.adjudication import adjudicated_grades
 from calipers.campaign.records import Assessor, Document, EditConflict, Event, Topic
 from calipers.campaign.sessions import (
     BusyError,
@@ -301,6 +302,55 @@ def test_a_pool_may_ask_for_the_order_that_judgments_make(campaign: cal.Campaign
     assert (
         "random" in SessionManager(campaign, ["ada"], DisplaySettings(mode="preferences")).summary()
     )
+
+
+# ------------------------------------------------------------------------------------ adjudication
+
+
+def test_an_adjudicator_decides_what_is_disputed(pooled: cal.Campaign) -> None:
+    """With the grades and notes of persons; what another one has decided is not asked again."""
+    pooled.add_assessor(Assessor("gpt", kind="program"))
+    pooled.add_assessor(Assessor("dan", role="adjudicator"))
+    for name, grades in (("ada", "012"), ("bob", "110"), ("gpt", "333")):
+        for i, grade in enumerate(grades):
+            pooled.record(Event(f"{name} {i}", name, "1", f"1d{i}", grade=int(grade)))
+        pooled.record(Event(f"{name} 2d0", name, "2", "2d0", grade=len(name + grades[0]) % 2))
+    pooled.record(Event("note", "bob", "1", "1d2", "note", note="off topic"))
+    pooled.record(Event("dan 0", "dan", "2", "2d0", "adjudication", 1))
+    desks = SessionManager(pooled, ["eve", "ada"], DisplaySettings(mode="preferences"))
+    page = desks.session("eve")
+    assert (page["mode"], desks.session("ada")["mode"]) == ("adjudication", "preferences")
+    assert page["progress"]["remaining"] == len(page["queue"]) == 2
+    first, second = desks.tasks("eve", page["queue"])
+    assert [task["documents"][0]["document"] for task in (first, second)] == ["1d2", "1d0"]
+    assert first["given"] == [
+        {"assessor": "ada", "grade": 2, "note": ""},
+        {"assessor": "bob", "grade": 0, "note": "off topic"},
+    ]
+    assert "given" not in desks.tasks("ada", desks.session("ada")["queue"][:1])[0]
+    event = told(page["queue"][0], grade=2)
+    answer = desks.record("eve", event)
+    assert answer["queue"] == page["queue"][1:]
+    assert answer["current"]["grade"] == 2
+    assert [(j.assessor, j.document, j.grade) for j in pooled.adjudications()] == [
+        ("dan", "2d0", 1), ("eve", "1d2", 2),
+    ]  # fmt: skip
+    assert adjudicated_grades(pooled, rule="majority-unjudged").grades["1"] == {"1d1": 1, "1d2": 2}
+    desks.record("eve", told(page["queue"][0], grade=1, replaces=event["id"]))
+    pooled.record(Event("dan 1", "dan", "1", "1d0", "adjudication", 3))
+    with pytest.raises(EditConflict, match="the grade is 3 now"):
+        desks.record("eve", told(page["queue"][1], grade=0))
+    page = desks.session("eve")  # (opened again)
+    assert page["queue"] == []
+    assert [act["before"] and act["before"]["grade"] for act in page["acts"]] == [None, 2]
+    desks.record("eve", told(page["acts"][1]["task"], "undo", None, replaces=page["acts"][1]["id"]))
+    assert [j.grade for j in pooled.adjudications() if j.assessor == "eve"] == [2]
+    assert [line["grade"] for line in desks.list_tasks("eve")["judged"]] == [2]
+    with pytest.raises(InputError, match="does not belong to this assessor"):
+        desks.record("ada", told(page["acts"][0]["task"]))
+
+
+# --------------------------------------------------------------------------------- many documents
 
 
 class Counts:

@@ -1,7 +1,8 @@
 """Sessions of assessors: the data sent to and received from the page, and access links.
 
 Everything sent to a page is made here, so that this module shows what is withheld from it: grades
-of others, systems, ranks, strata, and which documents are planted repeats.
+of others, systems, ranks, strata, and which documents are planted repeats. An adjudicator sees the
+grades and notes of others, of the documents on which they disagree.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import secrets
 import sqlite3
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import cached_property
@@ -22,8 +23,14 @@ from typing import Any
 
 import numpy as np
 
+from calipers.campaign.assessor_agreement import disagreements
 from calipers.campaign.documents import parse_tree
-from calipers.campaign.operations import adaptive_order, has_adaptive_order
+from calipers.campaign.operations import (
+    adaptive_order,
+    adjudicated_decisions,
+    has_adaptive_order,
+    read_grades,
+)
 from calipers.campaign.records import MEDIA, EditConflict, Event, LoggedEvent, Topic
 from calipers.campaign.storage import SECRET_KEY, list_columns
 from calipers.campaign.store import Campaign
@@ -42,6 +49,7 @@ from calipers.campaign.workflow import (
 )
 from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.lazy_dataclasses import dataclass
+from calipers.report.numbers import format_count
 
 #: Number of tasks that a page loads in advance, and of events that it can undo after a reload.
 N_AHEAD, N_UNDOABLE = 64, 100
@@ -150,6 +158,7 @@ class SessionManager:
         self.names = {assessor_slug(name): name for name in assessors}
         self._locks = {name: threading.RLock() for name in assessors}
         self._states: dict[str, _SessionState] = {}
+        self._adjudicators = frozenset[str]()
         self._content: _Content | None = None
         self._pool_lock = threading.Lock()
         self._pooled: tuple[_Content, Mapping[str, Mapping[str, None]], AdaptiveOrder | None] | None
@@ -171,6 +180,9 @@ class SessionManager:
                 assessor_by_name = self._reader.assessors()
                 for name in self.names.values():
                     _check_person(assessor_by_name, name)
+                self._adjudicators = frozenset(
+                    n for n in self.names.values() if assessor_by_name[n].role == "adjudicator"
+                )
                 self._hashes = {
                     name: frozenset((assessor_by_name[name].token_hash or "").split())
                     for name in self.names.values()
@@ -200,7 +212,10 @@ class SessionManager:
             yield self._follow(name)
 
     def _follow(self, name: str) -> _SessionState:
-        """Apply the events since the last call."""
+        """Apply the events since the last call.
+
+        An adjudicator has the documents that were disputed when the page was opened.
+        """
         content, version = self._refresh()
         state = self._states.get(name)
         if state is not None and (state.content, state.version) == (content, version):
@@ -220,6 +235,15 @@ class SessionManager:
     def _make_state(
         self, name: str, content: _Content, events: Iterable[LoggedEvent]
     ) -> _SessionState:
+        plan: JudgingPlan
+        if name in self._adjudicators:
+            events = [
+                event for event in events if event.kind not in ("grade", "import", "preference")
+            ]
+            documents = self._disputed_documents(content, {(e.topic, e.document) for e in events})
+            plan = GradingWorkflow(documents, name, DisplaySettings(order="pool", repeats=0))
+            keys = TaskKeys(self._secret, name, documents)
+            return _SessionState(content, AssessorSession(documents, plan, events), keys, documents)
         with self._pool_lock:
             pool, adaptive = self._pool(content)
         assigned = content.assigned
@@ -228,13 +252,29 @@ class SessionManager:
             for topic in content.topics
             if topic in pool and (not assigned or topic in assigned.get(name, ()))
         }
-        plan: JudgingPlan
         if self._settings.mode == "preferences":
             plan = PreferenceWorkflow(documents, name, self._settings)
         else:
             plan = GradingWorkflow(documents, name, self._settings, adaptive)
         keys = TaskKeys(self._secret, name, documents)
         return _SessionState(content, AssessorSession(documents, plan, events), keys, documents)
+
+    def _disputed_documents(
+        self, content: _Content, own: Collection[tuple[str, str]]
+    ) -> dict[str, dict[str, None]]:
+        """Return the documents on which assessors disagree, unless another adjudicator decided."""
+        disputed = disagreements(
+            read_grades(self._reader), adjudicated_decisions(self._reader), include_adjudicated=True
+        )
+        documents: dict[str, dict[str, None]] = {topic: {} for topic in content.topics}
+        for entry in disputed:
+            if entry.decided is None or (entry.topic, entry.document) in own:
+                documents[entry.topic][entry.document] = None
+        return {
+            topic: topic_documents
+            for topic, topic_documents in documents.items()
+            if topic_documents
+        }
 
     def _pool(
         self, content: _Content
@@ -255,9 +295,17 @@ class SessionManager:
         order = "in random order" if self._settings.order == "random" else "in the pool's order"
         if self._settings.mode == "grades" and has_adaptive_order(self._reader):
             order = "in adaptive order"
-        n_documents, n_topics = count_pooled(self._reader, self.names.values())
+        names = [name for name in self.names.values() if name not in self._adjudicators]
+        n_documents, n_topics = count_pooled(self._reader, names) if names else (0, 0)
         counts = f"{n_documents} documents of {n_topics} topics"
-        return f"{counts} are pooled; judged {grouping}, {order}"
+        sentences = [f"{counts} are pooled; judged {grouping}, {order}"] if names else []
+        for name in sorted(self._adjudicators):
+            with self._open_session(name) as state:
+                n_open = state.session.progress().remaining
+            sentences.append(
+                f"{name} adjudicates; {format_count(n_open, 'documents')} are disputed"
+            )
+        return "; ".join(sentences)
 
     def has_link(self, slug: str, token: str) -> bool:
         """Return whether a token belongs to the assessor, without looking into the file."""
@@ -305,6 +353,9 @@ class SessionManager:
 
     def session(self, name: str, topic: str | None = None) -> dict[str, Any]:
         """Return the initial data of the page."""
+        if name in self._adjudicators:
+            with self._locks[name]:
+                self._states.pop(name, None)
         with self._open_session(name) as state:
             session = state.session
             acts = [
@@ -314,7 +365,7 @@ class SessionManager:
                 "campaign": self._info.name,
                 "id": self.id,
                 "assessor": name,
-                "mode": self._settings.mode,
+                "mode": "adjudication" if name in self._adjudicators else self._settings.mode,
                 "grades": [
                     {"grade": grade, "meaning": meaning}
                     for grade, meaning in self._info.grades.items()
@@ -391,7 +442,27 @@ class SessionManager:
                         "skipped": past.is_skipped(task),
                     }
                 )
+                if name in self._adjudicators:
+                    task_rows[-1]["given"] = self._given(name, task)
         return task_rows
+
+    def _given(self, adjudicator: str, task: JudgingTask) -> list[dict[str, Any]]:
+        """Return the grades and notes of all persons, for an adjudicator."""
+        kinds = {name: entry.kind for name, entry in self._reader.assessors().items()}
+        notes = dict(
+            self._reader.read(
+                "SELECT assessor, note FROM standing WHERE kind = 'note' AND other IS NULL "
+                "AND again = 0 AND topic = ? AND document = ? ORDER BY event",
+                (task.topic, task.document),
+            )
+        )
+        return [
+            {"assessor": j.assessor, "grade": j.grade, "note": notes.get(j.assessor) or ""}
+            for j in self._reader.judgments(
+                topic=task.topic, document=task.document, is_repeat=False
+            )
+            if kinds[j.assessor] == "person" and j.assessor != adjudicator
+        ]
 
     def _document(self, name: str) -> tuple[dict[str, Any], int]:
         """Return the data of a document for the page, and the number of characters of its text."""
@@ -508,6 +579,8 @@ class SessionManager:
             raise InputError(
                 f"{kind}: not of {'one document' if task.other_document is None else 'two'}"
             )
+        if kind == "grade" and name in self._adjudicators:
+            kind = "adjudication"
         if seconds is not None and type(seconds) not in (int, float):
             raise InputError(f"seconds {format_value(seconds)}, expected a number")
         if note is not None and not isinstance(note, str):
@@ -519,7 +592,7 @@ class SessionManager:
             document=task.document,
             other_document=None if kind == "undo" else task.other_document,
             kind=kind,
-            grade=grade if kind in ("grade", "preference") else None,
+            grade=grade if kind in ("grade", "preference", "adjudication") else None,
             note=note if kind == "note" else None,
             seconds=seconds,
             display_position=state.session.position(task),

@@ -248,7 +248,6 @@ class AssessorHistory:
         events_by_kind = {
             "skip": self.skips,
             "note": self.notes,
-            "adjudication": None,
             "undo": None,
         }
         return events_by_kind.get(kind, self.judged)

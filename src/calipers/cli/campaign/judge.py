@@ -79,8 +79,9 @@ _SERVER_OPTIONS = combine_options(
 @repeatable_option(
     "-a --assessor assessors",
     "NAME",
-    "Assessor who judges; repeatable. New ones are added, and judge all topics, unless topics are "
-    "assigned.  [default: every person of the campaign]",
+    "Assessor who judges, or adjudicator; repeatable. New assessors are added, and judge all "
+    "topics, unless topics are assigned.  [default: every person of the campaign who is "
+    "not an adjudicator]",
 )
 @_DISPLAY_OPTIONS
 @_SERVER_OPTIONS
@@ -100,6 +101,9 @@ def command(
     is served to this computer only, unless --host is given. Ctrl-C stops the server; judging can be
     resumed later with the same links. Judgments that the page shows as saved are on the disk.
 
+    The page of an adjudicator has the documents on which assessors disagree, with their grades and
+    notes; what is chosen is the decision.
+
     Keys of the page: 0 to 3 (or the number of grades) judge, save and go to the next document; u
     undoes the last judgment, s skips a document, n writes a note, b goes back, ? shows help.
 
@@ -107,6 +111,7 @@ def command(
     Examples:
       calipers campaign judge digits.campaign --assessor ann --assessor ben
       calipers campaign judge digits.campaign --assessor ann --preferences --among 2
+      calipers campaign judge digits.campaign --assessor eve
     """
     from calipers.campaign.server import check_installed, list_origins, open_socket, serve
     from calipers.campaign.sessions import (
@@ -126,7 +131,9 @@ def command(
         with campaign.write():  # new assessors are added only if there is something to judge
             names = _select_assessors(campaign, assessors)
             settings = _update_settings(get_settings(campaign), display_options)
-            if count_pooled(campaign, names) == (0, 0):
+            roles = {name: entry.role for name, entry in campaign.assessors().items()}
+            judging = [name for name in names if roles[name] == "assessor"]
+            if judging and count_pooled(campaign, judging) == (0, 0):
                 raise InputError(
                     f"{file}: no documents of their topics are pooled; calipers campaign pool adds "
                     "them"
@@ -209,9 +216,4 @@ def _select_assessors(campaign: Campaign, requested: tuple[str, ...]) -> list[st
             campaign.add_assessor(Assessor(name))
         elif assessor.kind == "program":
             raise InputError(f"assessor {name!r} is a program, whose judgments are imported")
-        elif assessor.role == "adjudicator":
-            raise InputError(
-                f"assessor {name!r} is an adjudicator, who sees the grades of others: use calipers "
-                "campaign adjudicate"
-            )
     return names
