@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import math
+import random
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from scipy import stats
 
 import calipers as cal
-from calipers.campaign import assessor_agreement
+from calipers.campaign import assessor_agreement, operations
+from calipers.campaign.records import Event
+from calipers.cli import cli
 
 #: Grades of three assessors, ten documents.
 MARKS = {"one": "0123002130", "two": "0122012130", "three": "0223001131"}
@@ -252,3 +257,49 @@ def test_orders_with_every_choice_of_assessors() -> None:
     assert (found.n_topics, found.n_draws) == (6, 4000)
     assert found.n_rankings >= len(set(taus)) > 1
     assert set(found.reversed_pairs) <= first.significant_pairs
+
+
+# -------------------------------------------------------------------------------------- preferences
+
+
+def test_preferences_agree_whichever_document_was_left(campaign: cal.Campaign) -> None:
+    """By the definition of nominal alpha with equal proportions of both sides, and by counts."""
+    dice = random.Random(5)
+    pairs = [(f"d{i:02}", f"d{j:02}") for i in range(12) for j in range(i)]
+    ratings = {}
+    for a, b in pairs:
+        first = dice.choice([-1, 0, 1])
+        second = first if dice.random() < 0.7 else dice.choice([-1, 0, 1])
+        ratings[a, b] = first, second
+        for name, grade in (("ada", first), ("bob", second)):
+            left, right = (a, b) if dice.random() < 0.5 else (b, a)
+            event = Event(
+                f"{name} {a} {b}", name, "1", left, "preference",
+                grade if left == a else -grade, other_document=right,
+            )  # fmt: skip
+            campaign.record(event)
+    campaign.record(
+        Event("again", "ada", "1", "d01", "preference", 0, other_document="d00", is_repeat=True)
+    )
+    grades = operations.read_grades(campaign, preferences=True)
+    measured = assessor_agreement.agreement(
+        grades, measures=["percent-agreement", "Krippendorff-alpha"], scale="nominal"
+    )
+    observed = sum(x == y for x, y in ratings.values()) / len(pairs)
+    assert measured["percent-agreement"].value == pytest.approx(observed)
+    # (Sides are drawn, so that the proportions of both are equal but for sampling error.)
+    ties = sum((x == 0) + (y == 0) for x, y in ratings.values()) / (2 * len(pairs))
+    by_chance = ties**2 + (1 - ties) ** 2 / 2
+    expected = (observed - by_chance) / (1 - by_chance)
+    assert measured["Krippendorff-alpha"].value == pytest.approx(expected, abs=0.03)
+    repeats = operations.read_grades(campaign, preferences=True, only_repeats=True)
+    assert repeats["ada"]["1"].keys() < grades["ada"]["1"].keys()
+    campaign.close()
+    for options, said in (
+        (["--preferences", "--by-assessor"], "have a pair with two judgments|has a pair with"),
+        (["--preferences", "--rankings"], "does not go with"),
+        (["--preferences", "--scale", "ratio"], "does not go with"),
+        (["--scale", "ratio"], "judgments by 0 assessors"),
+    ):
+        done = CliRunner().invoke(cli, ["campaign", "agreement", campaign.path, *options])
+        assert re.search(said, f"{done.output} {done.exception}"), done.output

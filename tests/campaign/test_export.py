@@ -26,6 +26,9 @@ from calipers.cli.campaign import shared
 sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
 from in_process import invoke
 
+#: Ada and bob differ about a, without a majority.
+TIES = "majority-lowest"
+
 
 @pytest.fixture
 def judged(campaign: cal.Campaign) -> cal.Campaign:
@@ -76,11 +79,18 @@ def judged(campaign: cal.Campaign) -> cal.Campaign:
 
 
 def test_one_grade_a_document(judged: cal.Campaign) -> None:
-    made = adjudicated_grades(judged)
+    with pytest.raises(cal.InputError, match=r"1 document without a majority .* 'a' of topic '1'"):
+        adjudicated_grades(judged)
+    made = adjudicated_grades(judged, rule="majority-lowest")
     assert made.grades == {"1": {"a": 1, "b": 3, "outside": 0}}
     assert made.disputed == (("1", "a"),)
     assert made.programs_only == (("1", "c"),)
     assert adjudicated_grades(judged, rule="highest").grades["1"]["a"] == 2
+    assert adjudicated_grades(judged, rule="majority-highest").grades["1"]["a"] == 2
+    unjudged = adjudicated_grades(judged, rule="majority-unjudged")
+    assert unjudged.grades == {"1": {"b": 3, "outside": 0}}
+    assert unjudged.disputed == made.disputed
+    assert b"1 0 a -1" in export.export_qrels(judged, "q.txt", rule="majority-unjudged").content
     assert adjudicated_grades(judged, assessor="gpt").grades == {"1": {"c": 3}}
     assert adjudicated_grades(judged, assessor="ada").grades == {
         "1": {"a": 2, "b": 0, "outside": 0}
@@ -93,11 +103,10 @@ def test_one_grade_a_document(judged: cal.Campaign) -> None:
 
 def test_rules() -> None:
     assert tuple(RULES) == shared.RULES  # what commands offer, the same one first
-    given = {"majority": 2, "lowest": 0, "median": 1, "highest": 3, "first": 3}
-    assert {rule: take([3, 0, 2, 2, 1, 0, 2, 1]) for rule, take in RULES.items()} == {
-        **given, "median": 1,
-    }  # fmt: skip
-    assert RULES["majority"]([2, 1, 1, 2]) == 1
+    majority = [rule for rule in RULES if rule.startswith("majority")]
+    given = {**dict.fromkeys(majority, 2), "lowest": 0, "median": 1, "highest": 3, "first": 3}
+    assert {rule: take([3, 0, 2, 2, 1, 0, 2, 1]) for rule, take in RULES.items()} == given
+    assert [RULES[rule]([2, 1, 1, 2, 0]) for rule in majority] == [None, 1, 2, None]
     assert RULES["median"]([0, 3]) == 0
 
 
@@ -105,17 +114,19 @@ def test_rules() -> None:
 
 
 def test_qrels(judged: cal.Campaign) -> None:
-    made = export.export_qrels(judged, "q.txt")
+    made = export.export_qrels(judged, "q.txt", rule=TIES)
     assert made.content.decode() == (
         "1 0 a 1\n1 0 b 3\n1 0 c -1\n1 0 d -1\n1 0 e -1\n1 0 outside 0\n2 0 =x -1\n"
     )
     assert made.notes == (
         "not judged yet, and −1: 3 documents",
-        "assessors disagree on 1 document without an adjudication; rule: majority",
+        "assessors disagree on 1 document without an adjudication; rule: majority-lowest",
         "judged by programs only, which are exported if named: 1 document",
     )
-    assert json.loads(export.export_qrels(judged, "q.json").content)["2"] == {"=x": -1}
-    assert b'"=x",-1' in export.export_qrels(judged, "q.csv").content  # for tools: as it is
+    assert json.loads(export.export_qrels(judged, "q.json", rule=TIES).content)["2"] == {"=x": -1}
+    assert (
+        b'"=x",-1' in export.export_qrels(judged, "q.csv", rule=TIES).content
+    )  # for tools: as it is
 
 
 ENDS = ("", ".txt", ".json", ".jsonl", ".csv", ".tsv", ".parquet", ".feather", ".txt.gz", ".csv.zst", ".json.gz")  # fmt: skip
@@ -129,10 +140,13 @@ def test_files_are_what_their_names_say(judged: cal.Campaign, tmp_path: Path) ->
         ("qrels", export.export_qrels, "nDCG"), ("sampled", export.export_sampled_judgments, "xinfAP"),
         ("prefs", export.export_preferences, "prefs_simp"),
     ):  # fmt: skip
+        how = {} if what == "prefs" else {"rule": TIES}
         found = {}
         for end in ENDS:
             path = str(tmp_path / f"{what}{end}")
-            made = export.compress_file(path, lambda bare, make=make: make(judged, bare))
+            made = export.compress_file(
+                path, lambda bare, make=make, how=how: make(judged, bare, **how)
+            )
             Path(path).write_bytes(made.content)
             evaluation = cal.retrieval(path, run, measures=[measure], interval="none")
             found[end] = evaluation[0].value, evaluation.per_unit.to_csv()
@@ -150,7 +164,7 @@ def test_files_are_what_their_names_say(judged: cal.Campaign, tmp_path: Path) ->
 
 def test_a_sample(judged: cal.Campaign, tmp_path: Path) -> None:
     path = tmp_path / "s"
-    path.write_bytes(export.export_sampled_judgments(judged, str(path)).content)
+    path.write_bytes(export.export_sampled_judgments(judged, str(path), rule=TIES).content)
     assert path.read_text() == (
         "1 0 a top 1\n1 0 b top 3\n1 0 c rest -1\n1 0 d rest -1\n1 0 e rest -1\n2 0 =x 1 -1\n"
     )
@@ -160,7 +174,7 @@ def test_a_sample(judged: cal.Campaign, tmp_path: Path) -> None:
     texts = {}
     for end in ("txt", "csv", "parquet"):
         path = tmp_path / f"s.{end}"
-        path.write_bytes(export.export_sampled_judgments(judged, str(path)).content)
+        path.write_bytes(export.export_sampled_judgments(judged, str(path), rule=TIES).content)
         run = {"1": {"a": 3, "b": 2, "e": 1}}
         found = cal.retrieval(str(path), run, measures=["xinfAP", "statAP"], interval="none")
         texts[end] = [estimate.value for estimate in found.estimates]
@@ -285,7 +299,7 @@ def test_judgments_can_be_imported_again(judged: cal.Campaign, end: str, tmp_pat
 
 def test_grades_and_preferences_in_json(judged: cal.Campaign, tmp_path: Path) -> None:
     path = tmp_path / "q.json"
-    path.write_bytes(export.export_qrels(judged, str(path)).content)
+    path.write_bytes(export.export_qrels(judged, str(path), rule=TIES).content)
     with cal.Campaign.create(tmp_path / "b.campaign") as other:
         other.add_topics(judged.topics())
         done = import_judgments(other, path, assessor="ada")

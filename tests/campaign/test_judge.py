@@ -80,7 +80,6 @@ def test_how_documents_are_shown_stays_as_it_was_said(judge: Any, campaign: cal.
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["-a", "eve"], "is an adjudicator"),
         (["-a", "gpt"], "is a program"),
         (["--among", "2"], "--among requires --preferences"),
         (["--host", "0.0.0.0"], "give the public address with --url"),
@@ -96,6 +95,15 @@ def test_what_cannot_be_served(
     desks, done = judge(*options)
     assert desks is None
     assert said in f"{done.output} {done.exception}"
+
+
+def test_an_adjudicator_has_a_page_if_named(judge: Any) -> None:
+    desks, done = judge("-a", "eve")
+    assert list(desks.names.values()) == ["eve"]
+    assert "eve adjudicates; 0 documents are disputed" in done.stderr
+    desks, done = judge("-a", "eve", "-a", "ada")
+    assert "1 document" in done.stderr
+    assert [line.split("\t")[0] for line in done.stdout.splitlines()] == ["eve", "ada"]
 
 
 def test_without_a_pool(judge: Any, campaign: cal.Campaign) -> None:

@@ -185,13 +185,9 @@ def test_the_page_asks_in_that_order(path: Path) -> None:
         assert "in adaptive order" in desks.summary()
         made = []
         for _ in range(5):
-            [task] = desks._states["ann"].session.upcoming(1, "1")
-            made.append(task.document)
-            said = {
-                "task": desks._states["ann"].keys[(*task[:2], False)],
-                "kind": "grade",
-                "grade": 1,
-            }
+            key = desks.next_tasks("ann", "1")["queue"][0]
+            made.append(desks.tasks("ann", [key])[0]["documents"][0]["document"])
+            said = {"task": key, "kind": "grade", "grade": 1}
             desks.record("ann", {**said, "id": str(uuid.uuid4())})
         upcoming = operations.adaptive_order(campaign)
         assert upcoming is not None
@@ -244,7 +240,8 @@ def test_agreement_and_decisions(path: Path, tmp_path: Path) -> None:
     judged(path, rows)
     judged(path, [("ann", "1", "1b", 0)], is_repeat=True)
     said = run(
-        "agreement", path, "--assessor", "ann", "--assessor", "ben", "--rankings", "--by-assessor"
+        *("agreement", path, "--assessor", "ann", "--assessor", "ben", "--by-assessor"),
+        *("--rankings", "--rule", "majority-lowest"),
     ).output
     assert "percent-agreement" in said
     assert "10 of 24" not in said
@@ -272,7 +269,7 @@ def test_agreement_and_decisions(path: Path, tmp_path: Path) -> None:
     )
     assert "'ann' is an assessor" in str(refused.exception)
     with cal.Campaign.open(path) as campaign:
-        final = operations.final_grades(campaign)
+        final = operations.final_grades(campaign, "majority-lowest")
         assert (final["1"]["1a"], final["1"]["1b"]) == (0, 2)  # all or none
         assert final["1"]["1l"] == 0  # of 2 and 0 the lower
         assert [one["document"] for one in listed if one["document"] not in ("1a", "1b")] == [
@@ -322,8 +319,8 @@ def test_checks(path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rule", [None, "highest"])
-def test_what_is_checked_is_what_is_exported(path: Path, tmp_path: Path, rule: str | None) -> None:
+@pytest.mark.parametrize("rule", ["majority-lowest", "highest"])
+def test_what_is_checked_is_what_is_exported(path: Path, tmp_path: Path, rule: str) -> None:
     run("pool", path, "--depth", 6)
     grades = {"ann": "0210012", "ben": "1201021", "cleo": "3003330"}  # no two rules agree on all
     judged(
@@ -336,7 +333,10 @@ def test_what_is_checked_is_what_is_exported(path: Path, tmp_path: Path, rule: s
         ],
     )
     judged(path, [("ann", "3", "3a", 1)])
-    asked = ["--rule", rule] if rule else []
+    asked = ["--rule", rule]
+    for command in (["check"], ["export", "--qrels", "-"], ["report", "c.html"]):
+        refused = CliRunner().invoke(cli, ["campaign", command[0], str(path), *command[1:]])
+        assert "without a majority" in str(refused.exception)
     found = json.loads(
         run("check", path, "-m", "nDCG@3", "-m", "AP", "--format", "json", *asked).stdout
     )

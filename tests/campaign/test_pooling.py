@@ -150,6 +150,10 @@ def test_a_queue_goes_on_where_it_was(method: str) -> None:
         again = pooling.JudgingQueue(RUNS, method, judged=done, **how)
         assert again.next_document() == whole[judged]
         assert again.next_document(exclude={whole[judged]}) != whole[judged]
+        ahead = list(again.upcoming([whole[judged]]))
+        for place, document in enumerate(ahead):
+            assert again.next_document({whole[judged], *ahead[:place]}) == document
+        assert again.next_document({whole[judged], *ahead}) is None
         again.judge(whole[0], relevant=True)  # it was judged already
         assert again.next_document() == whole[judged]
     assert (

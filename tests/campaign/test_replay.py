@@ -183,7 +183,7 @@ def test_from_topics_to_final_scores(tmp_path: Path) -> None:
         for topic, document, grade in decisions:
             final[topic][document] = grade
         qrels = tmp_path / "town.qrels"
-        qrels.write_bytes(export.export_qrels(campaign, str(qrels)).content)
+        qrels.write_bytes(export.export_qrels(campaign, str(qrels), rule="majority-lowest").content)
 
     lines = [line.split() for line in qrels.read_text(encoding="utf-8").splitlines()]
     assert {(topic, document): int(grade) for topic, _, document, grade in lines} == {

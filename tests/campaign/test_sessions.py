@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
 import calipers as cal
+from calipers.campaign.adjudication import adjudicated_grades
 from calipers.campaign.records import Assessor, Document, EditConflict, Event, Topic
 from calipers.campaign.sessions import (
     BusyError,
     SessionManager,
+    TaskKeys,
     assessor_slug,
     create_token,
+    get_secret,
     get_settings,
     set_settings,
 )
-from calipers.campaign.workflow import DisplaySettings, parse_structure
+from calipers.campaign.tidy_tables import read_tidy_table
+from calipers.campaign.workflow import AssessorHistory, DisplaySettings, parse_structure
 from calipers.data.errors import InputError
 
 NONE = DisplaySettings(repeats=0)
@@ -212,15 +217,13 @@ def test_what_cannot_be_recorded(pooled: cal.Campaign, change: dict[str, Any], s
     assert pooled.events() == []
 
 
-def test_a_file_that_cannot_be_written_now_is_no_fault_of_the_page(
-    pooled: cal.Campaign, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_cannot_be_written_now_is_no_fault_of_the_page(pooled: cal.Campaign) -> None:
     desks = SessionManager(pooled, ["ada"], NONE)
     task = desks.session("ada")["queue"][0]
     pooled.read("PRAGMA busy_timeout = 1")
     other = sqlite3.connect(pooled.path)
-    other.execute("BEGIN EXCLUSIVE")
-    monkeypatch.setattr(desks, "_refresh", lambda: None)
+    other.execute("BEGIN IMMEDIATE")
+    assert desks.tasks("ada", [task])[0]["current"] is None  # reading does not wait
     with pytest.raises(BusyError, match="another process"):
         desks.record("ada", told(task))
     other.close()
@@ -301,6 +304,174 @@ def test_a_pool_may_ask_for_the_order_that_judgments_make(campaign: cal.Campaign
     )
 
 
+# ------------------------------------------------------------------------------------ adjudication
+
+
+def test_an_adjudicator_decides_what_is_disputed(pooled: cal.Campaign) -> None:
+    """With the grades and notes of persons; what another one has decided is not asked again."""
+    pooled.add_assessor(Assessor("gpt", kind="program"))
+    pooled.add_assessor(Assessor("dan", role="adjudicator"))
+    for name, grades in (("ada", "012"), ("bob", "110"), ("gpt", "333")):
+        for i, grade in enumerate(grades):
+            pooled.record(Event(f"{name} {i}", name, "1", f"1d{i}", grade=int(grade)))
+        pooled.record(Event(f"{name} 2d0", name, "2", "2d0", grade=len(name + grades[0]) % 2))
+    pooled.record(Event("note", "bob", "1", "1d2", "note", note="off topic"))
+    pooled.record(Event("dan 0", "dan", "2", "2d0", "adjudication", 1))
+    desks = SessionManager(pooled, ["eve", "ada"], DisplaySettings(mode="preferences"))
+    page = desks.session("eve")
+    assert (page["mode"], desks.session("ada")["mode"]) == ("adjudication", "preferences")
+    assert page["progress"]["remaining"] == len(page["queue"]) == 2
+    first, second = desks.tasks("eve", page["queue"])
+    assert [task["documents"][0]["document"] for task in (first, second)] == ["1d2", "1d0"]
+    assert first["given"] == [
+        {"assessor": "ada", "grade": 2, "note": ""},
+        {"assessor": "bob", "grade": 0, "note": "off topic"},
+    ]
+    assert "given" not in desks.tasks("ada", desks.session("ada")["queue"][:1])[0]
+    event = told(page["queue"][0], grade=2)
+    answer = desks.record("eve", event)
+    assert answer["queue"] == page["queue"][1:]
+    assert answer["current"]["grade"] == 2
+    assert [(j.assessor, j.document, j.grade) for j in pooled.adjudications()] == [
+        ("dan", "2d0", 1), ("eve", "1d2", 2),
+    ]  # fmt: skip
+    assert adjudicated_grades(pooled, rule="majority-unjudged").grades["1"] == {"1d1": 1, "1d2": 2}
+    desks.record("eve", told(page["queue"][0], grade=1, replaces=event["id"]))
+    pooled.record(Event("dan 1", "dan", "1", "1d0", "adjudication", 3))
+    with pytest.raises(EditConflict, match="the grade is 3 now"):
+        desks.record("eve", told(page["queue"][1], grade=0))
+    page = desks.session("eve")  # (opened again)
+    assert page["queue"] == []
+    assert [act["before"] and act["before"]["grade"] for act in page["acts"]] == [None, 2]
+    desks.record("eve", told(page["acts"][1]["task"], "undo", None, replaces=page["acts"][1]["id"]))
+    assert [j.grade for j in pooled.adjudications() if j.assessor == "eve"] == [2]
+    assert [line["grade"] for line in desks.list_tasks("eve")["judged"]] == [2]
+    with pytest.raises(InputError, match="does not belong to this assessor"):
+        desks.record("ada", told(page["acts"][0]["task"]))
+
+
+# --------------------------------------------------------------------------------- many documents
+
+
+class Counts:
+    """Queries, events that are applied, and tasks whose keys are made."""
+
+    def __init__(self, manager: SessionManager, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.queries, self.applied = list[str](), 0
+        read, apply = manager._reader.read, AssessorHistory.apply
+
+        def count_read(sql: str, *values: Any) -> Any:
+            self.queries.append(sql)
+            return read(sql, *values)
+
+        def count_apply(*of: Any) -> None:
+            self.applied += 1
+            apply(*of)
+
+        monkeypatch.setattr(manager._reader, "read", count_read)
+        monkeypatch.setattr(AssessorHistory, "apply", count_apply)
+
+    def take(self) -> tuple[int, int, bool]:
+        """Numbers since the last time, and whether the pool was read."""
+        pool = any("FROM pooled WHERE sampled" in sql for sql in self.queries)
+        counts = len(self.queries), self.applied, pool
+        self.queries, self.applied = [], 0
+        return counts
+
+
+def test_only_newer_events_are_applied(
+    pooled: cal.Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever another process wrote, unless it changed the pool."""
+    for i in range(5):
+        pooled.record(Event(f"before {i}", "ada", "1", f"1d{i}", grade=1))
+    desks = SessionManager(pooled, ["ada", "bob"], NONE)
+    counts = Counts(desks, monkeypatch)
+    queue = desks.session("ada")["queue"]
+    assert counts.take()[1:] == (5, True)
+    desks.session("bob")
+    assert counts.take()[1:] == (0, False)  # the pool is shared
+    desks.tasks("ada", queue[:1])
+    assert counts.take() == (2, 0, False)  # the version, and a document
+    desks.record("ada", told(queue[0]))
+    first = counts.take()
+    assert first[1:] == (1, False)
+    with cal.Campaign.open(pooled.path) as other:
+        other.record(Event("import", "ada", "2", "2d1", kind="import", grade=3))
+        for i in range(7):
+            other.record(Event(f"of bob {i}", "bob", "1", f"1d{i}", grade=0))
+    answer = desks.record("ada", told(queue[1]))
+    queries, applied, pool = counts.take()
+    assert (applied, pool) == (2, False)
+    assert queries <= first[0] + 8  # one look more, for what the other process wrote
+    assert answer["progress"]["done"] == 8
+    assert desks.next_tasks("bob")["progress"]["done"] == 7
+    assert counts.take()[1:] == (7, False)
+    with pooled.write() as connection:
+        connection.execute(
+            "INSERT INTO pooled(topic, document, pool, position) VALUES ('2', 'new', 1, 9)"
+        )
+    assert desks.next_tasks("ada")["progress"]["remaining"] == 7
+    assert counts.take()[1:] == (8, True)
+
+
+def test_assessors_do_not_wait_for_each_other(pooled: cal.Campaign) -> None:
+    desks = SessionManager(pooled, ["ada", "bob"], NONE)
+    with ThreadPoolExecutor(1) as pool, desks._open_session("ada"):
+        queue = pool.submit(desks.session, "bob").result(10)["queue"]
+        assert pool.submit(desks.record, "bob", told(queue[0])).result(10)["progress"]["done"] == 1
+        token = create_token(pooled, "ada")
+        assert pool.submit(desks.is_valid_link, "ada", token).result(10)
+
+
+def test_many_threads_record_all(pooled: cal.Campaign) -> None:
+    desks = SessionManager(pooled, ["ada", "bob"], NONE)
+
+    def judge(name: str) -> int:
+        done = 0
+        while queue := desks.next_tasks(name)["queue"]:
+            desks.record(name, told(queue[0]))
+            done += 1
+        return done
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(judge, ["ada", "bob"])) == [14, 14]
+    assert desks.n_recorded == len(pooled.events()) == 28
+
+
+# --------------------------------------------------------------------------------------------- keys
+
+
+def test_keys_say_nothing_without_the_secret_of_the_campaign(pooled: cal.Campaign) -> None:
+    """Two campaigns with the same content have other keys, and so have assessors and repeats."""
+    settings = DisplaySettings(repeats=0.5)
+    desks = SessionManager(pooled, ["ada", "bob"], settings)
+    pages = [desks.session("ada"), desks.session("bob")]
+    secret = get_secret(pooled)
+    with pooled.write() as connection:
+        connection.execute("UPDATE about SET value = ? WHERE key = 'secret'", ("ab" * 32,))
+    pages.append(SessionManager(pooled, ["ada"], settings).session("ada"))
+    keys = [key for page in pages for key in page["queue"]]
+    assert len(keys) == len(set(keys)) == 3 * 21
+    assert all(len(key) == 16 for key in keys)
+    assert secret.hex() not in json.dumps(pages)
+    assert "ab" * 32 not in str(read_tidy_table(pooled, "about"))
+
+
+def test_a_key_is_found_and_no_other_is() -> None:
+    documents = {t: {f"d{i}": None for i in range(50)} for t in ("1", "é")}
+    keys, elsewhere = (TaskKeys(secret, "ada", documents) for secret in (b"one", b"two"))
+    for topic, of in documents.items():
+        for document in of:
+            for again in (False, True):
+                key = keys.key(topic, document, is_repeat=again)
+                assert keys.find(key) == (topic, document, again)
+                assert elsewhere.find(key) is None
+    for wrong in ("", "0" * 16, "f" * 16, key.upper() + "0", key[:-1], f"{key}\n", "é" * 16):
+        assert keys.find(wrong) is None
+    assert TaskKeys(b"one", "ada", {}).find(key) is None
+
+
 # -------------------------------------------------------------------------------------------- links
 
 
@@ -325,7 +496,8 @@ def test_a_token_is_kept_as_its_digest_only(pooled: cal.Campaign) -> None:
 def test_links_go_on_working_until_they_are_ended(pooled: cal.Campaign) -> None:
     desks = SessionManager(pooled, ["ada"], NONE)
     first, second = create_token(pooled, "ada"), create_token(pooled, "ada")
-    desks = SessionManager(pooled, ["ada"], NONE)
+    for _ in range(30):  # each start of the server makes another
+        create_token(pooled, "ada")
     assert desks.is_valid_link("ada", first)
     assert desks.is_valid_link("ada", second)
     third = create_token(pooled, "ada", revoke_others=True)

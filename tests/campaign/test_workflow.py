@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Sequence
 from itertools import count
@@ -12,6 +13,7 @@ import pytest
 
 from calipers.campaign.records import LoggedEvent, Topic
 from calipers.campaign.workflow import (
+    AssessorHistory,
     AssessorSession,
     DisplaySettings,
     GradingWorkflow,
@@ -19,6 +21,7 @@ from calipers.campaign.workflow import (
     JudgingTask,
     effective_gap,
     event_task,
+    hash_draw,
     plant_repeats,
     presentation_order,
     topic_terms,
@@ -93,6 +96,21 @@ def test_all_is_judged_once_topic_by_topic() -> None:
     assert not any(task.is_repeat for task in tasks)
 
 
+@pytest.mark.parametrize("repeats", [0, 0.01, 0.2, 1])
+def test_what_is_repeated_is_drawn(repeats: float) -> None:
+    """Those with the smallest draws, and documents at the end have no second time."""
+    settings = DisplaySettings(repeats=repeats, repeat_distance=10)
+    orders = {t: presentation_order(of, t, "ann", settings) for t, of in POOL.items()}
+    early = [("t1", d) for d in orders["t1"][:-10]] + [("t2", d) for d in orders["t2"][:-10]]
+    early.sort(key=lambda pair: hash_draw(0, "again", "ann", *pair))
+    expected = early[: math.ceil(repeats * 87)]
+    assert plant_repeats(orders, "ann", settings) == {
+        JudgingTask(*pair, is_repeat=True) for pair in expected
+    }
+    for topic, of in POOL.items():
+        assert orders[topic] == sorted(of, key=lambda d: hash_draw(0, "order", "ann", topic, d))
+
+
 @pytest.mark.parametrize("gap", [1, 5, 10])
 def test_second_times_come_late_and_look_like_first_ones(gap: int) -> None:
     settings = DisplaySettings(repeats=0.2, repeat_distance=gap)
@@ -140,6 +158,102 @@ def test_where_one_is_follows_from_the_events_alone() -> None:
     assert other.upcoming(1000) == assessor.desk.upcoming(1000)
     assert other.skipped() == assessor.desk.skipped()
     assert other.progress() == assessor.desk.progress()
+
+
+def foretold(
+    plan: GradingWorkflow, topic: str, order: Sequence[str], session: AssessorSession, gap: int
+) -> list[JudgingTask]:
+    """What comes next, found from all events and documents each time."""
+    past, planted = session.history, plan.repeats.get(topic, set())
+    ready, tasks = dict[str, int](), list[JudgingTask]()
+    last, done = "", 0
+
+    def counts(task: JudgingTask) -> None:
+        nonlocal last, done
+        last, done = task.document, done + 1
+        second = task._replace(is_repeat=True)
+        if not task.is_repeat and task.document in planted and past.is_open(second):
+            ready[task.document] = done + gap
+
+    for task in past.judged_tasks(topic):
+        counts(task)
+    left = [d for d in order if past.is_open(JudgingTask(topic, d))]
+    while left or ready:
+        second = min(ready, key=lambda d: ready[d], default=None)
+        if left and (second is None or ready[second] > done):
+            tasks.append(JudgingTask(topic, left.pop(0)))
+            counts(tasks[-1])
+            continue
+        assert second is not None
+        del ready[second]
+        if second != last:
+            tasks.append(JudgingTask(topic, second, is_repeat=True))
+            counts(tasks[-1])
+    return tasks
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_is_followed_event_by_event_is_what_all_events_say(seed: int) -> None:
+    """In any order: also what nobody was asked for, documents that left the pool, and pairs."""
+    dice = random.Random(seed)
+    settings = DisplaySettings(repeats=dice.choice([0, 0.1, 0.4, 1]), repeat_distance=4)
+    pool = {"t1": [f"d{i}" for i in range(12)], "t2": [f"e{i}" for i in range(7)]}
+    plan = GradingWorkflow(pool, "ann", settings)
+    assessor, events = Assessor(plan, tuple(pool)), list[LoggedEvent]()
+    for _ in range(120):
+        topic = dice.choice([*pool, "t9"])
+        document = dice.choice([*pool.get(topic, ()), "gone"])
+        task = JudgingTask(topic, document, is_repeat=dice.random() < 0.3)
+        if dice.random() < 0.1:
+            task = task._replace(other_document="d0" if document != "d0" else "d1")
+        if dice.random() < 0.5:
+            task = (assessor.desk.upcoming(1) or [task])[0]
+        kind = dice.choice(["grade", "grade", "skip", "note", "import", "undo"])
+        if kind == "undo":
+            if not events:
+                continue
+            undone = dice.choice(events[-5:])
+            events.append(assessor.does("undo", event_task(undone), replaces=undone.event))
+        else:
+            grade = None if kind in ("skip", "note") else 1
+            events.append(assessor.does(kind, task, grade, seconds=dice.choice([None, 2.0, 5.0])))
+        desk, anew = assessor.desk, AssessorSession(pool, plan, events)
+        expected = {
+            topic: foretold(plan, topic, order, desk, effective_gap(len(order), settings))
+            for topic, order in plan.orders.items()
+        }
+        assert desk.upcoming(1000) == [*expected["t1"], *expected["t2"]] == anew.upcoming(1000)
+        assert desk.upcoming(1000, "t2") == [*expected["t2"], *expected["t1"]]
+        for topic, tasks in expected.items():
+            judged = [t for t in desk.history.judged if t.topic == topic and not t.is_pair]
+            skipped = [t for t in anew.skipped() if t.topic == topic]
+            counts = (len(judged), len(tasks), len(skipped))
+            assert desk.progress(topic)[:3] == anew.progress(topic)[:3] == counts
+        assert desk.progress() == anew.progress()
+        assert desk.skipped() == anew.skipped()
+        assert desk.last_actions(9) == anew.last_actions(9)
+
+
+def test_a_judgment_costs_the_same_after_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """States that are looked up for a judgment, and what comes after it."""
+    looked_up = count()
+    state = AssessorHistory.state
+    monkeypatch.setattr(
+        AssessorHistory, "state", lambda *of: (next(looked_up), state(*of))[1]
+    )  # fmt: skip
+    costs = []
+    for many in (100, 3000):
+        plan = GradingWorkflow({"t": [f"d{i}" for i in range(many)]}, "ann", DisplaySettings())
+        assessor = Assessor(plan, ["t"])
+        for _ in range(many // 2):
+            assessor.does("grade", assessor.next(), 1)
+        before = next(looked_up)
+        assessor.does("grade", assessor.next(), 1)
+        assessor.desk.upcoming(16)
+        assessor.desk.progress()
+        costs.append(next(looked_up) - before)
+    assert costs[1] < 100
+    assert costs[1] < 2 * costs[0]
 
 
 def test_skips_wait_on_their_list() -> None:

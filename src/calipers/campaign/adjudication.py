@@ -8,16 +8,27 @@ from collections.abc import Callable, Mapping, Sequence
 from calipers.campaign.store import Campaign
 from calipers.data.errors import InputError, did_you_mean
 from calipers.lazy_dataclasses import dataclass
+from calipers.report.numbers import format_count
 
 
-def _majority(grades: Sequence[int]) -> int:
+def _most_frequent(grades: Sequence[int]) -> list[int]:
+    """Return the most frequent grades: several if there is no majority."""
     counts = Counter(grades)
-    return min(counts, key=lambda grade: (-counts[grade], grade))
+    return [grade for grade in counts if counts[grade] == max(counts.values())]
 
 
-#: How one grade follows from those of assessors who disagree, in the order of their judgments.
-RULES: Mapping[str, Callable[[Sequence[int]], int]] = {
+def _majority(grades: Sequence[int]) -> int | None:
+    frequent = _most_frequent(grades)
+    return frequent[0] if len(frequent) == 1 else None
+
+
+#: How one grade follows from those of assessors who disagree, in the order of their judgments; None
+#: if none does.
+RULES: Mapping[str, Callable[[Sequence[int]], int | None]] = {
     "majority": _majority,
+    "majority-lowest": lambda grades: min(_most_frequent(grades)),
+    "majority-highest": lambda grades: max(_most_frequent(grades)),
+    "majority-unjudged": _majority,
     "lowest": min,
     "median": lambda grades: sorted(grades)[(len(grades) - 1) // 2],
     "highest": max,
@@ -51,9 +62,11 @@ def adjudicated_grades(
     assessor : str, optional
         Assessor, a person or a program, whose grades are returned; those of all others are
         ignored.
-    rule : {"majority", "lowest", "median", "highest", "first"}, default="majority"
-        Grade of a document on which persons disagree and no adjudicator has decided. Ties of
-        "majority" are resolved by the lower grade, and "median" is the lower of two middle grades.
+    rule : str, default="majority"
+        Grade of a document on which persons disagree and no adjudicator has decided: "majority",
+        "lowest", "median" (the lower one of two middle grades), "highest" or "first". If there is
+        no majority, as between two assessors, "majority" is an error; "majority-lowest" and
+        "majority-highest" select one of the most frequent grades, and "majority-unjudged" none.
 
     Returns
     -------
@@ -63,7 +76,7 @@ def adjudicated_grades(
     Raises
     ------
     InputError
-        If the assessor or the rule is unknown.
+        If the assessor or the rule is unknown, or a document has no majority.
 
     Notes
     -----
@@ -90,7 +103,7 @@ def adjudicated_grades(
             for judgment in campaign.adjudications()
         }
     grades: dict[str, dict[str, int]] = {topic.topic: {} for topic in campaign.topics()}
-    disputed = []
+    disputed, tied = [], []
     for key in {**dict.fromkeys(grades_by_document), **dict.fromkeys(adjudicator_grades)}:
         topic, document = key
         if key in adjudicator_grades:
@@ -98,7 +111,18 @@ def adjudicated_grades(
             continue
         if len(set(grades_by_document[key])) > 1:
             disputed.append(key)
-        grades[topic][document] = RULES[rule](grades_by_document[key])
+        grade = RULES[rule](grades_by_document[key])
+        if grade is None:
+            tied.append(key)
+        else:
+            grades[topic][document] = grade
+    if tied and rule == "majority":
+        topic, document = tied[0]
+        raise InputError(
+            f"{campaign.path}: {format_count(len(tied), 'documents')} without a majority of "
+            f"assessors, such as {document!r} of topic {topic!r}; adjudicate, or say which grade "
+            "counts by the rule majority-lowest, majority-highest or majority-unjudged"
+        )
     programs_only = tuple(key for key in program_documents if key[1] not in grades[key[0]])
     return AdjudicatedGrades(
         {t: topic_grades for t, topic_grades in grades.items() if topic_grades},

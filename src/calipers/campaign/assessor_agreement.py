@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from calipers.campaign.records import Preference
 from calipers.campaign.runs import Judgments, Rankings, check_min_int
 from calipers.campaign.system_scores import (
     MEASURES,
@@ -24,6 +25,7 @@ from calipers.campaign.system_scores import (
     ranking_changes,
     score_systems,
 )
+from calipers.campaign.workflow import hash_draw
 from calipers.data.ratings import read_ratings
 from calipers.evaluate.agreement import agreement as agreement_of_raters
 from calipers.inference import bayesian_bootstrap
@@ -72,6 +74,33 @@ def grades_by_assessor(judgments: Iterable[AssessorGrade]) -> dict[str, dict[str
         grades.setdefault(judgment.assessor, {}).setdefault(judgment.topic, {})[
             judgment.document
         ] = judgment.grade
+    return grades
+
+
+def preference_grades(preferences: Iterable[Preference]) -> dict[str, dict[str, dict[str, int]]]:
+    """Return the preferences of each assessor, by topic and pair, as grades.
+
+    2 is a preference for one document, 0 for the other, and 1 for neither. Which document has 2 is
+    drawn for each pair, so that chance agreement does not depend on the order of names.
+
+    Parameters
+    ----------
+    preferences : iterable of Preference
+        Current preferences.
+
+    Returns
+    -------
+    dict
+        Grades as ``{assessor: {topic: {pair: grade}}}``.
+    """
+    grades: dict[str, dict[str, dict[str, int]]] = {}
+    for entry in preferences:
+        pair = sorted((entry.document, entry.other_document))
+        if hash_draw(0, "agreement", entry.topic, *pair) % 2:
+            pair.reverse()
+        sign = 1 if pair[0] == entry.document else -1
+        topics = grades.setdefault(entry.assessor, {})
+        topics.setdefault(entry.topic, {})["\t".join(pair)] = 1 + sign * entry.grade
     return grades
 
 

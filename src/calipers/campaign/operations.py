@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, TypeAlias
 
 from calipers.campaign import events
 from calipers.campaign.adjudication import adjudicated_grades
-from calipers.campaign.assessor_agreement import grades_by_assessor
+from calipers.campaign.assessor_agreement import grades_by_assessor, preference_grades
 from calipers.campaign.assignment import Assignment, assign
 from calipers.campaign.goals import parse_goal, parse_measures
 from calipers.campaign.pooling import (
@@ -226,16 +227,20 @@ def pooled_depth(campaign: Campaign) -> int | None:
     return None if "all" in depths else max(depths, default=None)
 
 
+def has_adaptive_order(campaign: Campaign) -> bool:
+    """Return whether the last pool has an order that depends on the judgments so far."""
+    return any(each.get("order") in JUDGING_METHODS for each in pool_settings(campaign)[-1:])
+
+
 def adaptive_order(campaign: Campaign) -> AdaptiveOrder | None:
     """Return the function that yields the next documents of a topic for an adaptive order.
 
     The result is None unless the last pool has such an order, which depends on the judgments so
     far.
     """
-    all_settings = pool_settings(campaign)
-    if not all_settings or all_settings[-1].get("order") not in JUDGING_METHODS:
+    if not has_adaptive_order(campaign):
         return None
-    settings, pooled = all_settings[-1], dict[str, set[str]]()
+    settings, pooled = pool_settings(campaign)[-1], dict[str, set[str]]()
     for entry in campaign.pool():
         pooled.setdefault(entry.topic, set()).add(entry.document)
     rankings, _ = read_rankings(
@@ -252,15 +257,9 @@ def adaptive_order(campaign: Campaign) -> AdaptiveOrder | None:
             burn_in=settings.get("burn_in", 0), max_documents=settings.get("most"),
             judged=((d, grade >= 1) for d, grade in grades.items()),
         )  # fmt: skip
-        excluded = set(skipped)
-        while (document := queue.next_document(excluded)) is not None:
-            excluded.add(document)
-            yield document
-            if (
-                settings.get("most")
-                and len(excluded - skipped) + len(queue.judged) >= settings["most"]
-            ):
-                return
+        most = settings.get("most")
+        n_ahead = max(most - len(queue.judged), 0) if most else None
+        yield from islice(queue.upcoming(skipped), n_ahead)
 
     return upcoming
 
@@ -344,15 +343,28 @@ def spread_topics(topics: Sequence[str], n_topics: int) -> list[str]:
 
 
 def read_grades(
-    campaign: Campaign, *, include_programs: bool = False, only_repeats: bool = False
+    campaign: Campaign,
+    *,
+    include_programs: bool = False,
+    only_repeats: bool = False,
+    preferences: bool = False,
 ) -> dict[str, dict[str, dict[str, int]]]:
-    """Return the grades by assessor: of persons, and with ``include_programs`` also of programs."""
-    kind_by_assessor = {name: record.kind for name, record in campaign.assessors().items()}
-    judgments = campaign.judgments(is_repeat=only_repeats)
+    """Return the grades by assessor: of persons, and with ``include_programs`` also of programs.
+
+    With ``preferences``, those between two documents are returned, as
+    :func:`~calipers.campaign.assessor_agreement.preference_grades` does.
+    """
+    persons = {name for name, record in campaign.assessors().items() if record.kind == "person"}
+    if preferences:
+        return preference_grades(
+            record
+            for record in campaign.preferences(is_repeat=only_repeats)
+            if include_programs or record.assessor in persons
+        )
     return grades_by_assessor(
         record
-        for record in judgments
-        if include_programs or kind_by_assessor[record.assessor] == "person"
+        for record in campaign.judgments(is_repeat=only_repeats)
+        if include_programs or record.assessor in persons
     )
 
 

@@ -16,8 +16,9 @@ the first ones do not use up the budget (Voorhees 2018).
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
+from itertools import islice
 from math import comb, inf
 
 import numpy as np
@@ -658,28 +659,34 @@ class JudgingQueue:
 
         ``exclude`` are documents not to be returned: skipped, or shown already.
         """
+        return next((d for d in self._candidates() if d not in exclude), None)
+
+    def upcoming(self, exclude: Collection[str] = ()) -> Iterator[str]:
+        """Yield the documents to be judged if each next one was excluded after it was shown."""
+        shown = set(exclude)
+        for document in self._candidates():
+            if document not in shown:
+                shown.add(document)
+                yield document
+
+    def _candidates(self) -> Iterator[str]:
+        """Yield documents without a judgment in the order of their priority, some repeatedly."""
         if self.max_documents is not None and len(self.judged) >= self.max_documents:
-            return None
-        unavailable = {*self.judged, *exclude}
+            return
         if len(self.judged) < len(self._burn_in):
-            for document in self._burn_in:
-                if document not in unavailable:
-                    return document
+            yield from (d for d in self._burn_in if d not in self.judged)
         if self._document_priorities is not None and self._rank_table is not None:
             values = np.round(self._document_priorities(self._rank_table, self.judged), 12)
             positions: list[int] = np.argsort(-values, kind="stable").tolist()
-            for position in positions:
-                if (document := self._rank_table.documents[position]) not in unavailable:
-                    return document
-            return None
+            documents = (self._rank_table.documents[position] for position in positions)
+            yield from (d for d in documents if d not in self.judged)
+            return
         rng = np.random.default_rng([*self._seed, len(self.judged)])
         priorities = self._priorities(self._runs, rng)
         run_order: list[int] = np.argsort(-priorities, kind="stable").tolist()
         for run in run_order:
-            for document in self._rankings[run][self._first_unjudged[run] :]:
-                if document not in unavailable:
-                    return document
-        return None
+            ranking = islice(self._rankings[run], self._first_unjudged[run], None)
+            yield from (d for d in ranking if d not in self.judged)
 
     def judge(self, document: str, *, relevant: bool) -> None:
         """Add a judgment; a repeated one of a document is ignored."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from calipers.campaign import assessor_agreement, operations, pooling
 from calipers.campaign.quality import QualityReport, assess_quality, quality_warnings
+from calipers.campaign.runs import Judgments
 from calipers.campaign.status import CampaignStatus, campaign_status, format_chain
 from calipers.campaign.store import Campaign
 from calipers.campaign.system_scores import score_systems
@@ -60,6 +61,7 @@ def document(
     level: float = 0.95,
     draws: int = 20,
     seed: int = 0,
+    rule: str = "majority",
 ) -> Iterator[Block]:
     """Yield the blocks of the report of a campaign.
 
@@ -68,14 +70,17 @@ def document(
     agreement, and the reliability of the collection. Sections without data so far are omitted.
 
     ``measures`` of participants are by default those of the campaign
-    (:func:`~calipers.campaign.operations.select_measures`).
+    (:func:`~calipers.campaign.operations.select_measures`), and ``rule`` is that of
+    :func:`~calipers.campaign.adjudication.adjudicated_grades`.
     """
     status, info, requested = campaign_status(campaign), campaign.info, tuple(measures)
-    final = operations.final_grades(campaign)
+    final = operations.final_grades(campaign, rule)
     has_ranking = len(campaign.runs()) > 1 and bool(final)
     ordering = operations.ordering_measures(campaign, requested)
     quality = (
-        assess_quality(campaign, measures=ordering.names, level=level, draws=draws, seed=seed)
+        assess_quality(
+            campaign, measures=ordering.names, level=level, draws=draws, seed=seed, rule=rule
+        )
         if has_ranking
         else None
     )
@@ -84,11 +89,11 @@ def document(
         _topics(campaign, status, quality),
         _pool(campaign, final) if campaign.runs() and status.topics else None,
         _progress(status) if status.by_assessor else None,
-        _agreement(campaign, ordering.names, level),
+        _agreement(campaign, ordering.names, level, final),
         None if quality is None else _reliability(quality, ordering.omitted),
         None if quality is None else _separation(campaign, quality, ordering.names[0], final),
     ]
-    messages = quality_warnings(campaign) if status.topics and campaign.runs() else []
+    messages = quality_warnings(campaign, rule) if status.topics and campaign.runs() else []
     if messages:
         sections.insert(0, _section("notes", "Warnings", lines=messages))
     yield Heading(mark_literal(f"{info.name}, a test collection (goal: {info.goal})"), 1)
@@ -397,7 +402,9 @@ def _progress(status: CampaignStatus) -> list[Block]:
     return _section("progress", "Progress", tables=[_table(head, rows)])
 
 
-def _agreement(campaign: Campaign, measures: Sequence[str], level: float) -> list[Block] | None:
+def _agreement(
+    campaign: Campaign, measures: Sequence[str], level: float, final: Judgments
+) -> list[Block] | None:
     grades = operations.read_grades(campaign)
     if len(grades) < 2:
         return None
@@ -438,7 +445,7 @@ def _agreement(campaign: Campaign, measures: Sequence[str], level: float) -> lis
         repeat_rows = [[name, *values] for name, values in repeat_agreement.items()]
         head = "assessor", "identical grades", "low", "high", "documents"
         tables.append(_table(head, repeat_rows, "Intra-assessor agreement"))
-    tables += _stability_tables(campaign, grades, measures, level)
+    tables += _stability_tables(campaign, grades, measures, level, final)
     decided = len(campaign.adjudications())
     n_disputed = len(
         assessor_agreement.disagreements(grades, operations.adjudicated_decisions(campaign))
@@ -448,14 +455,14 @@ def _agreement(campaign: Campaign, measures: Sequence[str], level: float) -> lis
 
 
 def _stability_tables(
-    campaign: Campaign, grades: Any, measures: Sequence[str], level: float
+    campaign: Campaign, grades: Any, measures: Sequence[str], level: float, final: Judgments
 ) -> list[list[Block]]:
     """Return the tables of ranking stability under the choice of assessors."""
     if len(campaign.runs()) < 2:
         return []
     rankings, _ = operations.read_rankings(campaign)
     swapped = assessor_agreement.ranking_stability(
-        grades, operations.final_grades(campaign), rankings, measures=measures, level=level
+        grades, final, rankings, measures=measures, level=level
     )  # fmt: skip
     if not swapped:
         return []

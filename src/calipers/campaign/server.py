@@ -10,10 +10,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import logging
 import math
 import socket
 import sqlite3
 import sys
+import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from importlib.resources import files
@@ -28,12 +30,23 @@ from calipers.data.errors import InputError, format_value
 from calipers.extras import install_command
 
 if TYPE_CHECKING:
+    import uvicorn
     from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import Response
 
-#: Maximum size of a request, in bytes: a note of 100,000 characters fits.
-_MAX_BODY_BYTES = 500_000
+#: Maximum size of a request, in bytes: a note of 100,000 characters fits. Without a cookie it has
+#: only a token.
+_MAX_BODY_BYTES, _MAX_TOKEN_BYTES = 500_000, 5_000
+
+#: Seconds between two looks into the file for a link that was made since.
+_LOOK_SECONDS = 0.2
+
+#: Maximum number of messages that are logged within some seconds.
+_MAX_MESSAGES, _MESSAGE_SECONDS = 20, 60.0
+
+#: Connections that wait to be accepted.
+_BACKLOG = 64
 
 #: Lifetime of the cookie with the token of a link, in days.
 _COOKIE_DAYS = 90
@@ -186,11 +199,34 @@ class _HTTPError(Exception):
         self.status = status
 
 
+class LogLimit(logging.Filter):
+    """Filter of a log that lets some messages a minute pass, and then says how many it did not."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock, self._start, self._n_passed, self._n_omitted = clock, clock(), 0, 0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether a message passes."""
+        now = self._clock()
+        if now - self._start >= _MESSAGE_SECONDS:
+            self._start, self._n_passed = now, 0
+        if self._n_passed >= _MAX_MESSAGES:
+            self._n_omitted += 1
+            return False
+        self._n_passed += 1
+        if self._n_omitted:
+            record.msg = f"{record.getMessage()} ({self._n_omitted} messages before were omitted)"
+            record.args, self._n_omitted = (), 0
+        return True
+
+
 class _RequestHandlers:
     """Handlers of the requests."""
 
     def __init__(self, sessions: SessionManager) -> None:
-        self._sessions = sessions
+        self._sessions, self._next_look = sessions, 0.0
+        self._log_limit = LogLimit()
         self._html, self._policy = page()
         self._cookie = f"calipers-{sessions.id}"
 
@@ -212,11 +248,9 @@ class _RequestHandlers:
         """Exchange the token of a link for a cookie that scripts cannot read."""
 
         async def exchange_token() -> Response:
-            slug, body = request.path_params["slug"], await _read_json_body(request)
-            token = body.get("token")
-            if not isinstance(token, str) or not await _run_in_thread(
-                self._sessions.is_valid_link, slug, token
-            ):
+            slug = request.path_params["slug"]
+            token = (await _read_json_body(request, _MAX_TOKEN_BYTES)).get("token")
+            if not isinstance(token, str) or not await self._is_valid_link(request, slug, token):
                 raise _HTTPError(403, "this link is invalid or was revoked")
             answer = _json_response({"assessor": self._sessions.names[slug]})
             answer.set_cookie(
@@ -296,12 +330,28 @@ class _RequestHandlers:
         """Return the name of the assessor who sent the request."""
         slug = request.path_params["slug"]
         token = request.cookies.get(self._cookie, "")
-        if not await _run_in_thread(self._sessions.is_valid_link, slug, token):
+        if not await self._is_valid_link(request, slug, token):
             raise _HTTPError(401, "open the link that you were given")
         return self._sessions.names[slug]
 
+    async def _is_valid_link(self, request: Request, slug: str, token: str) -> bool:
+        """Return whether a token belongs to the assessor, whose connection is then preferred.
+
+        Requests without a valid token have no thread, and look into the file some times a second.
+        """
+        if not self._sessions.has_link(slug, token):
+            if time.monotonic() < self._next_look:
+                return False
+            self._next_look = time.monotonic() + _LOOK_SECONDS
+        is_valid: bool = await _run_in_thread(self._sessions.is_valid_link, slug, token)
+        if is_valid and (connection := getattr(request.state, "connection", None)) is not None:
+            connection.pool.prefer(connection)
+        return is_valid
+
     async def _respond(self, answer: Callable[[], Awaitable[Response]]) -> Response:
         """Return the response, or the error response."""
+        from starlette.requests import ClientDisconnect
+
         try:
             return await answer()
         except _HTTPError as refused:
@@ -313,10 +363,14 @@ class _RequestHandlers:
             # events.)
             busy_file = isinstance(error.__context__, sqlite3.Error)
             return _json_response({"error": str(error)}, 503 if busy_file else 422)
+        except ClientDisconnect:
+            return _json_response({"error": "the connection was closed"}, 400)
         except Exception as error:
             # The page keeps its events and sends them again.
             text = f"calipers: internal error: {type(error).__name__}: {error}"
-            print(text.encode("unicode_escape").decode(), file=sys.stderr, flush=True)
+            record = logging.makeLogRecord({"msg": text.encode("unicode_escape").decode()})
+            if self._log_limit.filter(record):
+                print(record.getMessage(), file=sys.stderr, flush=True)
             return _json_response({"error": "internal error"}, 500)
 
 
@@ -327,7 +381,7 @@ async def _run_in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
     return await run_in_threadpool(function, *arguments)
 
 
-async def _read_json_body(request: Request) -> dict[str, Any]:
+async def _read_json_body(request: Request, max_bytes: int = _MAX_BODY_BYTES) -> dict[str, Any]:
     """Parse the body of a request with JSON content type as an object."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
@@ -335,8 +389,8 @@ async def _read_json_body(request: Request) -> dict[str, Any]:
     body = b""
     async for chunk in request.stream():
         body += chunk
-        if len(body) > _MAX_BODY_BYTES:
-            raise _HTTPError(413, f"more than {_MAX_BODY_BYTES} bytes")
+        if len(body) > max_bytes:
+            raise _HTTPError(413, f"more than {max_bytes} bytes")
     try:
         data = json.loads(body)
     except (ValueError, RecursionError):
@@ -378,7 +432,7 @@ def open_socket(host: str, port: int) -> socket.socket:
         listener = socket.socket(family, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
-        listener.listen(128)
+        listener.listen(_BACKLOG)
     except OSError as error:
         if listener is not None:
             listener.close()
@@ -408,18 +462,34 @@ def _normalize_origin(origin: str) -> str:
     return f"{url.scheme}://{url.netloc.lower().removesuffix(default_port)}"
 
 
-def serve(sessions: SessionManager, listener: socket.socket, origins: Iterable[str]) -> None:
-    """Run the server until Ctrl-C; recording in progress is completed."""
+def make_server(sessions: SessionManager, origins: Iterable[str]) -> uvicorn.Server:
+    """Return the server, which limits connections and what it logs about them."""
     import uvicorn
+
+    from calipers.campaign.connections import Connection, ConnectionPool, max_connections
+
+    class PooledConnection(Connection):
+        pool = ConnectionPool(max_connections())
 
     config = uvicorn.Config(
         application(sessions, list(origins)),
+        http=PooledConnection,
         log_level="warning",
         access_log=False,
         lifespan="off",
         server_header=False,
+        proxy_headers=False,
         timeout_graceful_shutdown=5,
+        backlog=_BACKLOG,
         ws="none",
     )
+    limit = LogLimit()
+    for name in ("uvicorn.error", "asyncio"):
+        logging.getLogger(name).addFilter(limit)
+    return uvicorn.Server(config)
+
+
+def serve(sessions: SessionManager, listener: socket.socket, origins: Iterable[str]) -> None:
+    """Run the server until Ctrl-C; recording in progress is completed."""
     with suppress(KeyboardInterrupt):  # uvicorn raises it once all is done
-        uvicorn.Server(config).run(sockets=[listener])
+        make_server(sessions, origins).run(sockets=[listener])

@@ -159,7 +159,7 @@ def _topic_statuses(
         if record.assessor in persons:
             judged[record.topic].update(documents)
     adjudicated = {(entry.topic, entry.document) for entry in campaign.adjudications()}
-    final = adjudicated_grades(campaign).grades
+    final = adjudicated_grades(campaign, rule="majority-lowest").grades
     assigned = Counter(topic for topics in campaign.assignments().values() for topic in topics)
     return tuple(
         TopicStatus(

@@ -39,6 +39,9 @@ APPLICATION_ID = 0x43414C50
 #: events have digests.
 FORMAT_VERSION = 3
 
+#: Key of the secret of a campaign in the table ``about``, which is not exported.
+SECRET_KEY = "secret"
+
 #: First version in which events have digests.
 CHAIN_VERSION = 3
 
@@ -158,6 +161,7 @@ class CampaignFile:
     def __init__(self, path: str, connection: sqlite3.Connection, *, readonly: bool) -> None:
         self.path, self.readonly = path, readonly
         self._connection, self._lock = connection, threading.RLock()
+        self._readers = list[CampaignFile]()
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, readonly: bool = False) -> Self:
@@ -206,6 +210,24 @@ class CampaignFile:
                 connection.close()
                 raise
         return cls(str(file_path), connection, readonly=readonly)
+
+    def reopen(self) -> Self:
+        """Open the same file again for reading, without another check.
+
+        Returns
+        -------
+        Campaign
+            Campaign with a connection of its own, so that reading does not wait for writing. It is
+            closed with this one.
+        """
+        with self._lock, _translate_errors(self.path):
+            # (Not read-only: the transaction of a killed process has to be rolled back.)
+            connection = _connect(Path(self.path))
+            connection.execute("PRAGMA query_only = 1")
+            connection.execute(f"PRAGMA busy_timeout = {PRAGMAS['busy_timeout']}")
+            reader = type(self)(self.path, connection, readonly=True)
+            self._readers.append(reader)
+        return reader
 
     def backup(self, target: str | os.PathLike[str] | None = None) -> str:
         """Copy the campaign to a new file, also while assessors judge.
@@ -265,6 +287,8 @@ class CampaignFile:
 
     def close(self) -> None:
         """Close the file."""
+        for reader in self._readers:
+            reader.close()
         with self._lock:
             self._connection.close()
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
+from calipers.campaign.storage import SECRET_KEY
 from calipers.campaign.store import Campaign
 from calipers.data.errors import InputError
 from calipers.data.tables import BINARY_FORMATS, TEXT_FORMATS, file_extension
@@ -21,7 +22,7 @@ _GRADE_COLUMNS = (
 
 #: Query of each table.
 _QUERIES = {
-    "about": "SELECT key, value FROM about ORDER BY key",
+    "about": f"SELECT key, value FROM about WHERE key <> '{SECRET_KEY}' ORDER BY key",
     "participants": "SELECT participant FROM participants ORDER BY participant",
     "topics": "SELECT topic, position, author, title, description, narrative, keywords, kind, "
     "details, source FROM topics ORDER BY position",

@@ -8,6 +8,9 @@ Documents are graded one by one, or compared in pairs by a merge sort whose comp
 judgments. All merges that wait for a comparison request it at the same time, so that there are
 many pairs at first, at most n·log₂(n) − n + 1 in total, and none is repeated. Equivalent documents
 stay together.
+
+A pool may have hundreds of thousands of documents, so that what an event changes is updated, and
+nothing is counted anew: each topic has a :class:`TopicQueue`.
 """
 
 from __future__ import annotations
@@ -16,12 +19,15 @@ import hashlib
 import json
 import math
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
-from itertools import islice
+from itertools import chain, islice
+from json.encoder import encode_basestring_ascii
 from statistics import median
 from typing import Literal, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
 
 from calipers.campaign.events import MAX_SECONDS
 from calipers.campaign.records import LoggedEvent, Topic
@@ -83,6 +89,11 @@ class JudgingTask(NamedTuple):
     is_repeat: bool = False
 
     @property
+    def is_pair(self) -> bool:
+        """Whether two documents are compared."""
+        return self.other_document is not None
+
+    @property
     def canonical(self) -> JudgingTask:
         """Canonical form of the task, which is the same for either order of a pair."""
         if self.other_document is None or self.document <= self.other_document:
@@ -107,8 +118,21 @@ def hash_draw(seed: int, *keys: str | int | None) -> int:
     return int.from_bytes(hashlib.sha256(encoded).digest()[:8], "big")
 
 
+def hash_draws(seed: int, *keys: str, documents: Iterable[str]) -> Iterator[int]:
+    """Yield :func:`hash_draw` of the keys and each document; common keys are hashed once.
+
+    >>> next(hash_draws(0, "ann", "t1", documents=["d1"])) == hash_draw(0, "ann", "t1", "d1")
+    True
+    """
+    start = hashlib.sha256(f"{json.dumps([seed, *keys])[:-1]}, ".encode())
+    for document in documents:
+        state = start.copy()
+        state.update(f"{encode_basestring_ascii(document)}]".encode())
+        yield int.from_bytes(state.digest()[:8], "big")
+
+
 def presentation_order(
-    documents: Sequence[str], topic: str, assessor: str, settings: DisplaySettings
+    documents: Collection[str], topic: str, assessor: str, settings: DisplaySettings
 ) -> list[str]:
     """Return the documents of a topic in the order of an assessor; ``documents`` are in pool order.
 
@@ -124,9 +148,8 @@ def presentation_order(
     """
     if settings.order == "pool":
         return list(documents)
-    return sorted(
-        documents, key=lambda d: (hash_draw(settings.seed, "order", assessor, topic, d), d)
-    )
+    draws = hash_draws(settings.seed, "order", assessor, topic, documents=documents)
+    return [document for _, document in sorted(zip(draws, documents, strict=True))]
 
 
 def effective_gap(documents: int, settings: DisplaySettings) -> int:
@@ -143,68 +166,95 @@ def plant_repeats(
     leave enough documents for the gap.
     """
     n_repeats = math.ceil(settings.repeats * sum(map(len, orders.values())))
-    candidates = [
-        JudgingTask(topic, document, is_repeat=True)
+    candidates = {
+        topic: documents[: len(documents) - effective_gap(len(documents), settings)]
         for topic, documents in orders.items()
-        if len(documents) > 3
-        for document in documents[: len(documents) - effective_gap(len(documents), settings)]
-    ]
-    candidates.sort(
-        key=lambda t: (hash_draw(settings.seed, "again", assessor, t.topic, t.document), t)
+        if n_repeats and len(documents) > 3
+    }
+    keys = [(topic, document) for topic, documents in candidates.items() for document in documents]
+    draws = np.fromiter(
+        chain.from_iterable(
+            hash_draws(settings.seed, "again", assessor, topic, documents=documents)
+            for topic, documents in candidates.items()
+        ),
+        np.uint64,
+        len(keys),
     )
-    return set(candidates[:n_repeats])
+    if n_repeats < len(keys):  # not all have to be sorted
+        smallest = np.flatnonzero(draws <= np.partition(draws, n_repeats - 1)[n_repeats - 1])
+    else:
+        smallest = np.arange(len(keys))
+    first = sorted((int(draws[i]), *keys[i]) for i in smallest.tolist())
+    return {
+        JudgingTask(topic, document, is_repeat=True) for _, topic, document in first[:n_repeats]
+    }
 
 
 # ------------------------------------------------------------------------------------- past events
+
+
+#: State of a task: neither judged nor skipped, skipped and not judged since, or judged.
+TaskState: TypeAlias = Literal["open", "skipped", "judged"]
+
+#: Kinds of events that assessors do not undo with the last action.
+_NOT_ACTIONS = ("note", "import")
 
 
 @dataclass
 class AssessorHistory:
     """Events of an assessor that are not undone.
 
-    Judgments, skips and notes are by task, the latest last; ``actions`` are all of them in order.
+    Judgments, skips and notes are by task, the latest last. ``actions`` are those that the assessor
+    can undo, in order; ``others`` are notes and imported judgments.
     """
 
     judged: dict[JudgingTask, list[LoggedEvent]] = field(default_factory=dict)
     skips: dict[JudgingTask, list[LoggedEvent]] = field(default_factory=dict)
     notes: dict[JudgingTask, list[LoggedEvent]] = field(default_factory=dict)
     actions: dict[int, LoggedEvent] = field(default_factory=dict)
-    _topics: dict[str, dict[JudgingTask, None]] = field(default_factory=dict)
+    others: dict[int, LoggedEvent] = field(default_factory=dict)
+    _tasks: dict[tuple[str, bool], dict[JudgingTask, None]] = field(default_factory=dict)
+
+    def subject(self, event: LoggedEvent) -> JudgingTask:
+        """Return the task whose state the event may change: for an undo, that of the undone one."""
+        if event.kind == "undo":
+            number = event.replaces or 0
+            event = self.actions.get(number) or self.others.get(number) or event
+        return event_task(event).canonical
 
     def apply(self, event: LoggedEvent) -> None:
         """Apply the next event."""
+        task = self.subject(event)
         if event.kind == "undo":
-            undone = self.actions.pop(event.replaces or 0, None)
+            number = event.replaces or 0
+            undone = self.actions.pop(number, None) or self.others.pop(number, None)
             if undone is not None:
                 events_by_task = self._events_by_task(undone.kind)
                 assert events_by_task is not None
-                task = event_task(undone).canonical
                 events_by_task[task] = [e for e in events_by_task[task] if e.event != undone.event]
                 if not events_by_task[task]:
                     del events_by_task[task]
                     if events_by_task is self.judged:
-                        del self._topics[task.topic][task]
+                        del self._tasks[task.topic, task.is_pair][task]
             return
         events_by_task = self._events_by_task(event.kind)
         if events_by_task is not None:
-            task = event_task(event).canonical
             events_by_task.setdefault(task, []).append(event)
             if events_by_task is self.judged:
-                self._topics.setdefault(task.topic, {})[task] = None
-            self.actions[event.event] = event
+                self._tasks.setdefault((task.topic, task.is_pair), {})[task] = None
+            (self.others if event.kind in _NOT_ACTIONS else self.actions)[event.event] = event
 
     def _events_by_task(self, kind: str) -> dict[JudgingTask, list[LoggedEvent]] | None:
         events_by_kind = {
             "skip": self.skips,
             "note": self.notes,
-            "adjudication": None,
             "undo": None,
         }
         return events_by_kind.get(kind, self.judged)
 
-    def judged_tasks(self, topic: str) -> Iterable[JudgingTask]:
-        """Return the judged tasks of a topic, in the order of their first judgment."""
-        return self._topics.get(topic, ())
+    def judged_tasks(self, topic: str, *, pairs: bool = False) -> Collection[JudgingTask]:
+        """Return the judged documents or pairs of a topic, in the order of their first judgment."""
+        return self._tasks.get((topic, pairs), {})
 
     def current(self, task: JudgingTask) -> LoggedEvent | None:
         """Return the current judgment."""
@@ -215,22 +265,42 @@ class AssessorHistory:
         notes = self.notes.get(task.canonical)
         return (notes[-1].note or "") if notes else ""
 
+    def state(self, task: JudgingTask) -> TaskState:
+        """Return the state of a task."""
+        task = task.canonical
+        return "judged" if task in self.judged else "skipped" if task in self.skips else "open"
+
     def is_skipped(self, task: JudgingTask) -> bool:
         """Return whether the task was skipped and not judged since."""
-        return task.canonical in self.skips and task.canonical not in self.judged
+        return self.state(task) == "skipped"
 
     def is_open(self, task: JudgingTask) -> bool:
         """Return whether the task was neither judged nor skipped."""
-        return task.canonical not in self.judged and task.canonical not in self.skips
+        return self.state(task) == "open"
 
     def grades(self, topic: str) -> dict[str, int]:
         """Return the current grades of a topic without repeats, in the order first given."""
         return {
             task.document: grade
             for task in self.judged_tasks(topic)
-            if task.other_document is None and not task.is_repeat
-            if (grade := self.judged[task][-1].grade) is not None
+            if not task.is_repeat and (grade := self.judged[task][-1].grade) is not None
         }
+
+
+class TopicQueue(Protocol):
+    """Open tasks of a topic, which follow the events of one assessor."""
+
+    def upcoming(self) -> Iterator[JudgingTask]:
+        """Yield the open tasks in presentation order, as far as it is known.
+
+        Later tasks may depend on current judgments.
+        """
+
+    def n_open(self) -> int:
+        """Return the number of open tasks; an upper bound if it depends on judgments."""
+
+    def update(self, task: JudgingTask, before: TaskState, after: TaskState) -> None:
+        """Follow an event, which the history has applied: the state of its task has changed."""
 
 
 class JudgingPlan(Protocol):
@@ -238,14 +308,8 @@ class JudgingPlan(Protocol):
 
     has_pairs: bool
 
-    def upcoming(self, topic: str, past: AssessorHistory) -> Iterator[JudgingTask]:
-        """Yield the open tasks of a topic in presentation order, as far as it is known.
-
-        Later tasks may depend on current judgments.
-        """
-
-    def n_open(self, topic: str, past: AssessorHistory) -> int:
-        """Return the number of open tasks of a topic; an upper bound if it depends on judgments."""
+    def queue(self, topic: str, past: AssessorHistory) -> TopicQueue:
+        """Return the queue of a topic after the events of an assessor so far."""
 
 
 class GradingWorkflow:
@@ -255,62 +319,152 @@ class GradingWorkflow:
 
     def __init__(
         self,
-        documents: Mapping[str, Sequence[str]],
+        documents: Mapping[str, Collection[str]],
         assessor: str,
         settings: DisplaySettings,
         adaptive: AdaptiveOrder | None = None,
     ) -> None:
-        self._orders = {
+        self.documents, self.adaptive, self.settings = documents, adaptive, settings
+        self.orders = {
             topic: list(topic_documents)
             if adaptive
             else presentation_order(topic_documents, topic, assessor, settings)
             for topic, topic_documents in documents.items()
         }
-        self._adaptive, self._settings = adaptive, settings
-        self._repeats = plant_repeats(self._orders, assessor, settings)
+        self.repeats: dict[str, set[str]] = {}
+        for task in plant_repeats(self.orders, assessor, settings):
+            self.repeats.setdefault(task.topic, set()).add(task.document)
 
-    def _open_tasks(self, topic: str, past: AssessorHistory) -> Iterator[JudgingTask]:
-        """Yield the open tasks other than repeats."""
-        tasks = (JudgingTask(topic, document) for document in self._orders.get(topic, ()))
-        if self._adaptive is None:
-            return filter(past.is_open, tasks)
-        skipped = frozenset(task.document for task in tasks if past.is_skipped(task))
-        document_ids = self._adaptive(topic, past.grades(topic), skipped)
-        return filter(past.is_open, (JudgingTask(topic, document) for document in document_ids))
+    def queue(self, topic: str, past: AssessorHistory) -> TopicQueue:
+        """Return the queue of a topic after the events of an assessor so far."""
+        return _GradingQueue(self, topic, past)
 
-    def upcoming(self, topic: str, past: AssessorHistory) -> Iterator[JudgingTask]:
+
+class _GradingQueue:
+    """Documents in order, and a repeat as soon as enough others have come in between."""
+
+    def __init__(self, plan: GradingWorkflow, topic: str, past: AssessorHistory) -> None:
+        self._plan, self._topic, self._past = plan, topic, past
+        self._documents, self._order = plan.documents.get(topic, ()), plan.orders.get(topic, [])
+        self._planted = plan.repeats.get(topic, set())
+        self._gap = effective_gap(len(self._order), plan.settings)
+        # All before this position are judged or skipped.
+        self._start = 0
+        self._n_documents = sum(1 for d in self._order if past.is_open(JudgingTask(topic, d)))
+        self._open_repeats = set[str]()
+        for document in self._planted:
+            self._count_repeat(document)
+        self._n_open: int | None = None
+        self._adaptive_order: list[str] | None = None
+        self._replay()
+
+    def _repeat(self, document: str) -> JudgingTask:
+        return JudgingTask(self._topic, document, is_repeat=True)
+
+    def _count_repeat(self, document: str) -> None:
+        """Count the repeat of a document if it is planted and open, unless it waits for a skip."""
+        if document in self._planted:
+            is_waiting = self._past.is_skipped(JudgingTask(self._topic, document))
+            if self._past.is_open(self._repeat(document)) and not is_waiting:
+                self._open_repeats.add(document)
+            else:
+                self._open_repeats.discard(document)
+
+    def _replay(self) -> None:
+        """Count the judgments in their order, and find from which count a repeat may come."""
+        self._n_done, self._last = 0, ""
+        self._ready_at = dict[str, int]()
+        for task in self._past.judged_tasks(self._topic):
+            self._append(task)
+
+    def _append(self, task: JudgingTask) -> None:
+        self._n_done, self._last = self._n_done + 1, task.document
+        if task.is_repeat:
+            self._ready_at.pop(task.document, None)
+        elif (
+            task.document in self._planted and self._repeat(task.document) not in self._past.judged
+        ):
+            self._ready_at[task.document] = self._n_done + self._gap
+
+    def update(self, task: JudgingTask, before: TaskState, after: TaskState) -> None:
+        """Follow an event, which the history has applied."""
+        self._n_open = self._adaptive_order = None
+        if task.is_pair or before == after:
+            return
+        self._count_repeat(task.document)
+        if not task.is_repeat and task.document in self._documents:
+            self._n_documents += (after == "open") - (before == "open")
+            if after == "open":
+                self._start = min(self._start, self._order.index(task.document))
+        if after == "judged":
+            self._append(task)
+        elif before == "judged":
+            self._replay()
+
+    def _open_documents(self) -> Iterator[str]:
+        """Yield the open documents in order."""
+        past, topic = self._past, self._topic
+        if self._plan.adaptive is not None:
+            if self._adaptive_order is None:
+                skipped = frozenset(
+                    d for d in self._order if past.is_skipped(JudgingTask(topic, d))
+                )
+                self._adaptive_order = [
+                    document
+                    for document in self._plan.adaptive(topic, past.grades(topic), skipped)
+                    if past.is_open(JudgingTask(topic, document))
+                ]
+            yield from self._adaptive_order
+            return
+        while self._start < len(self._order):
+            if past.is_open(JudgingTask(topic, self._order[self._start])):
+                break
+            self._start += 1
+        for document in islice(self._order, self._start, None):
+            if past.is_open(JudgingTask(topic, document)):
+                yield document
+
+    def upcoming(self) -> Iterator[JudgingTask]:
         """Yield documents in order, and a repeat as soon as enough others have come in between."""
-        min_gap = effective_gap(len(self._orders.get(topic, ())), self._settings)
-        ready_at: dict[JudgingTask, int] = {}
-        last, n_done = None, 0
-        for task in past.judged_tasks(topic):
-            if task.other_document is None:
-                n_done, last = n_done + 1, task.document
-                second = task._replace(is_repeat=True)
-                if not task.is_repeat and second in self._repeats and past.is_open(second):
-                    ready_at[second] = n_done + min_gap
-        open_tasks = self._open_tasks(topic, past)
+        n_done, last = self._n_done, self._last
+        # By ascending count.
+        ready = deque(
+            (document, count)
+            for document, count in self._ready_at.items()
+            if self._past.is_open(self._repeat(document))
+        )
+        documents = self._open_documents()
         while True:
-            next_repeat = min(ready_at, key=lambda t: ready_at[t], default=None)
-            if next_repeat is None or ready_at[next_repeat] > n_done:
-                first = next(open_tasks, None)
+            if not ready or ready[0][1] > n_done:
+                first = next(documents, None)
                 if first is not None:
-                    yield first
-                    n_done, last = n_done + 1, first.document
-                    second = first._replace(is_repeat=True)
-                    if second in self._repeats and past.is_open(second):
-                        ready_at[second] = n_done + min_gap
+                    yield JudgingTask(self._topic, first)
+                    n_done, last = n_done + 1, first
+                    if first in self._planted and self._past.is_open(self._repeat(first)):
+                        ready.append((first, n_done + self._gap))
                     continue
-            if next_repeat is None:
+            if not ready:
                 return
-            del ready_at[next_repeat]
-            if next_repeat.document != last:  # an immediate repeat would be uninformative
-                yield next_repeat
-                n_done, last = n_done + 1, next_repeat.document
+            second, _ = ready.popleft()
+            if second != last:  # an immediate repeat would be uninformative
+                yield self._repeat(second)
+                n_done, last = n_done + 1, second
 
-    def n_open(self, topic: str, past: AssessorHistory) -> int:
+    def n_open(self) -> int:
         """Return the number of open tasks."""
-        return sum(1 for _ in self.upcoming(topic, past))
+        if self._n_open is None:
+            # A repeat is dropped if it would follow immediately, which is impossible before the
+            # last documents: they have none.
+            ends_with_document = self._plan.adaptive is None and any(
+                self._past.is_open(JudgingTask(self._topic, document))
+                for document in self._order[len(self._order) - self._gap :]
+            )
+            self._n_open = (
+                self._n_documents + len(self._open_repeats)
+                if ends_with_document
+                else sum(1 for _ in self.upcoming())
+            )
+        return self._n_open
 
 
 class Progress(NamedTuple):
@@ -329,27 +483,33 @@ class AssessorSession:
         self, topics: Iterable[str], plan: JudgingPlan, events: Iterable[LoggedEvent] = ()
     ) -> None:
         self.topics, self._plan, self.history = list(topics), plan, AssessorHistory()
-        self._topic_set = frozenset(self.topics)
-        self._counts: dict[str, tuple[int, int, int]] = {}
         for event in events:
             self.history.apply(event)
+        self._queues = {topic: plan.queue(topic, self.history) for topic in self.topics}
+        self._n_skipped = Counter(task.topic for task in self.skipped())
+        self._median_seconds: float | None = None
+        self._find_median_seconds()
 
     def apply(self, event: LoggedEvent) -> None:
         """Apply a recorded event."""
+        task = self.history.subject(event)
+        before = self.history.state(task)
         self.history.apply(event)
-        self._counts.pop(event.topic, None)
+        if task.topic in self._queues:
+            after = self.history.state(task)
+            self._queues[task.topic].update(task, before, after)
+            if self._is_included(task):
+                self._n_skipped[task.topic] += (after == "skipped") - (before == "skipped")
+        self._find_median_seconds()
 
     def _is_included(self, task: JudgingTask) -> bool:
-        return (
-            task.topic in self._topic_set
-            and (task.other_document is not None) == self._plan.has_pairs
-        )
+        return task.topic in self._queues and task.is_pair == self._plan.has_pairs
 
     def upcoming(self, count: int, topic: str | None = None) -> list[JudgingTask]:
         """Return the next tasks: of ``topic``, of the topics after it, then of those before."""
-        start = self.topics.index(topic) if topic in self.topics else 0
-        topics = self.topics[start:] + self.topics[:start]
-        tasks = (task for each in topics for task in self._plan.upcoming(each, self.history))
+        start = self.topics.index(topic) if topic in self._queues else 0
+        queues = (self._queues[each] for each in self.topics[start:] + self.topics[:start])
+        tasks = (task for queue in queues if queue.n_open() for task in queue.upcoming())
         return list(islice(tasks, count))
 
     def skipped(self) -> list[JudgingTask]:
@@ -374,7 +534,7 @@ class AssessorSession:
         events = (
             event
             for event in reversed(self.history.actions.values())
-            if event.kind not in ("note", "import") and self._is_included(event_task(event))
+            if self._is_included(event_task(event))
         )
         return list(islice(events, count))[::-1]
 
@@ -383,43 +543,35 @@ class AssessorSession:
         first = self.history.judged.get(task.canonical)
         if first and first[0].display_position is not None:
             return first[0].display_position
-        return self.progress().done + 1
+        return sum(map(self._n_judged, self.topics)) + 1
+
+    def _n_judged(self, topic: str) -> int:
+        return len(self.history.judged_tasks(topic, pairs=self._plan.has_pairs))
 
     def progress(self, topic: str | None = None) -> Progress:
         """Return the progress of the assessor, on all topics or on one.
 
         The time left is the median of the last 50 times, multiplied by the number of tasks left.
         """
-        if missing := self._topic_set - self._counts.keys():
-            self._count(missing)
-        requested_topics = (
-            self.topics if topic is None else [topic] if topic in self._topic_set else []
+        topics = self.topics if topic is None else [topic] if topic in self._queues else []
+        done = sum(map(self._n_judged, topics))
+        remaining = sum(self._queues[each].n_open() for each in topics)
+        skipped = sum(self._n_skipped[each] for each in topics)
+        seconds = self._median_seconds
+        return Progress(
+            done,
+            remaining,
+            skipped,
+            None if seconds is None else seconds * (remaining + skipped),
         )
-        done, remaining, skipped = (
-            sum(self._counts[each][i] for each in requested_topics) for i in range(3)
-        )
+
+    def _find_median_seconds(self) -> None:
         times = [
             min(e.seconds, MAX_SECONDS)  # files of earlier versions may have more
             for e in self.last_actions(_MAX_RECENT)
             if e.kind != "skip" and e.seconds is not None
         ]
-        median_seconds = median(times) if len(times) >= _MIN_TIMES else None
-        return Progress(
-            done,
-            remaining,
-            skipped,
-            None if median_seconds is None else median_seconds * (remaining + skipped),
-        )
-
-    def _count(self, topics: frozenset[str]) -> None:
-        """Count the judged, open and skipped tasks of topics that have changed."""
-        skipped = Counter(task.topic for task in self.skipped())
-        for topic in topics:
-            self._counts[topic] = (
-                sum(map(self._is_included, self.history.judged_tasks(topic))),
-                self._plan.n_open(topic, self.history),
-                skipped[topic],
-            )
+        self._median_seconds = median(times) if len(times) >= _MIN_TIMES else None
 
 
 # ---------------------------------------------------------------------------------- query terms
@@ -555,18 +707,22 @@ class PreferenceWorkflow:
     has_pairs = True
 
     def __init__(
-        self, documents: Mapping[str, Sequence[str]], assessor: str, settings: DisplaySettings
+        self, documents: Mapping[str, Collection[str]], assessor: str, settings: DisplaySettings
     ) -> None:
         self._orders = {
             t: presentation_order(topic_documents, t, assessor, settings)
             for t, topic_documents in documents.items()
         }
-        self._assessor, self._settings = assessor, settings
+        self._assessor, self.settings = assessor, settings
 
-    def _task(self, topic: str, a: str, b: str, *, is_repeat: bool = False) -> JudgingTask:
+    def queue(self, topic: str, past: AssessorHistory) -> TopicQueue:
+        """Return the queue of a topic after the events of an assessor so far."""
+        return _PreferenceQueue(self, topic, past)
+
+    def task(self, topic: str, a: str, b: str, *, is_repeat: bool = False) -> JudgingTask:
         """Return the pair, left document first; sides are random, and reversed in a repeat."""
         a, b = sorted((a, b))
-        is_reversed = hash_draw(self._settings.seed, "side", self._assessor, topic, a, b) % 2 == 1
+        is_reversed = hash_draw(self.settings.seed, "side", self._assessor, topic, a, b) % 2 == 1
         return (
             JudgingTask(topic, b, a, is_repeat)
             if is_reversed != is_repeat
@@ -576,9 +732,9 @@ class PreferenceWorkflow:
     def sort_state(self, topic: str, past: AssessorHistory) -> SortState:
         """Return the state of the merge sort of a topic."""
         documents = self._orders.get(topic, [])
-        if self._settings.min_grade is not None:
+        if self.settings.min_grade is not None:
             grades = past.grades(topic)
-            documents = [d for d in documents if grades.get(d, -1) >= self._settings.min_grade]
+            documents = [d for d in documents if grades.get(d, -1) >= self.settings.min_grade]
 
         def compare(a: str, b: str) -> int | None:
             event = past.current(JudgingTask(topic, a, b))
@@ -588,34 +744,67 @@ class PreferenceWorkflow:
 
         return merge_sort(documents, compare)
 
-    def _repeat_pairs(self, topic: str, past: AssessorHistory) -> Iterator[JudgingTask]:
+    def repeat(self, task: JudgingTask) -> JudgingTask | None:
+        """Return the repeat of a pair, if it is planted."""
+        draw = hash_draw(self.settings.seed, "twice", self._assessor, *task[:3])
+        if task.is_repeat or draw >= self.settings.repeats * 2**64:
+            return None
+        assert task.other_document is not None
+        return self.task(task.topic, task.document, task.other_document, is_repeat=True)
+
+
+class _PreferenceQueue:
+    """Pairs that can be judged now, first those to be repeated."""
+
+    def __init__(self, plan: PreferenceWorkflow, topic: str, past: AssessorHistory) -> None:
+        self._plan, self._topic, self._past = plan, topic, past
+        self._sort_state: SortState | None = None
+        self._replay()
+
+    def _replay(self) -> None:
+        """Find the planted repeats of the judged pairs, with the positions of these."""
+        self._n_judged, self._planted = 0, list[tuple[int, JudgingTask]]()
+        for task in self._past.judged_tasks(self._topic, pairs=True):
+            self._append(task)
+
+    def _append(self, task: JudgingTask) -> None:
+        if (second := self._plan.repeat(task)) is not None:
+            self._planted.append((self._n_judged, second))
+        self._n_judged += 1
+
+    def update(self, task: JudgingTask, before: TaskState, after: TaskState) -> None:
+        """Follow an event, which the history has applied."""
+        self._sort_state = None
+        if task.is_pair and before != after:
+            if after == "judged":
+                self._append(task)
+            elif before == "judged":
+                self._replay()
+
+    def _sorted(self) -> SortState:
+        if self._sort_state is None:
+            self._sort_state = self._plan.sort_state(self._topic, self._past)
+        return self._sort_state
+
+    def _repeats(self) -> Iterator[JudgingTask]:
         """Yield the pairs to be repeated, once others have come in between."""
-        pairs = [task for task in past.judged_tasks(topic) if task.other_document is not None]
-        threshold = self._settings.repeats * 2**64
-        for position, task in enumerate(pairs):
-            if (
-                task.is_repeat
-                or hash_draw(self._settings.seed, "twice", self._assessor, *task[:3]) >= threshold
-            ):
-                continue
-            assert task.other_document is not None
-            second = self._task(topic, task.document, task.other_document, is_repeat=True)
-            if past.is_open(second) and len(pairs) - position > self._settings.repeat_distance // 2:
+        gap = self._plan.settings.repeat_distance // 2
+        for position, second in self._planted:
+            if self._past.is_open(second) and self._n_judged - position > gap:
                 yield second
 
-    def upcoming(self, topic: str, past: AssessorHistory) -> Iterator[JudgingTask]:
-        """Yield the pairs that can be judged now."""
-        yield from self._repeat_pairs(topic, past)
-        for a, b in self.sort_state(topic, past).pending:
-            task = self._task(topic, a, b)
-            if past.is_open(task):
-                yield task
+    def _pending(self) -> Iterator[JudgingTask]:
+        return (self._plan.task(self._topic, *pair) for pair in self._sorted().pending)
 
-    def n_open(self, topic: str, past: AssessorHistory) -> int:
+    def upcoming(self) -> Iterator[JudgingTask]:
+        """Yield the pairs that can be judged now."""
+        yield from self._repeats()
+        yield from filter(self._past.is_open, self._pending())
+
+    def n_open(self) -> int:
         """Return an upper bound on the number of open pairs.
 
         Pairs that wait for a skipped one are included.
         """
-        state = self.sort_state(topic, past)
-        n_skipped = sum(past.is_skipped(self._task(topic, *pair)) for pair in state.pending)
-        return state.max_remaining - n_skipped + sum(1 for _ in self._repeat_pairs(topic, past))
+        n_skipped = sum(map(self._past.is_skipped, self._pending()))
+        return self._sorted().max_remaining - n_skipped + sum(1 for _ in self._repeats())

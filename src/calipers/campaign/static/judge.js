@@ -241,6 +241,9 @@
     const task = now(), ended = at >= trail.length;
     $("end").hidden = true;
     $("documents").hidden = false;
+    $("given").hidden = !task?.given; // of an adjudicator
+    $("given").replaceChildren(...(task?.given ?? []).map(({ assessor, grade, note }) =>
+      made("li", {}, made("strong", {}, assessor), ` ${gradeLabel(grade)}`, note && `: ${note}`)));
     if (task === undefined) {
       blank(ended && outbox.waiting.length ? "Saving …" : "Loading …");
       if (ended && !outbox.waiting.length && next() === undefined) finish();
@@ -459,7 +462,9 @@
       button.addEventListener("click", () => judge(grade));
       return button;
     }));
-    $("help-how").textContent = pairs()
+    $("help-how").textContent = session.mode === "adjudication"
+      ? "Read the topic, the document, and the grades and notes of the assessors, and decide. Your decision counts."
+      : pairs()
       ? "Read the topic, then both documents, and choose the more relevant one."
       : "Read the topic, then the document, and grade its relevance. A grade is saved, and the next document is shown.";
     const keys = [...choices().filter((each) => each.key !== null).map(({ key, meaning: text }) => [key, text]),

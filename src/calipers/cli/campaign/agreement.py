@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.campaign.shared import format_cell, format_table, render_table
+from calipers.cli.campaign.shared import format_cell, format_table, render_table, rule_option
 from calipers.cli.files import Command, InputFile
 from calipers.cli.options import choice_option, flag_option, repeatable_option
 from calipers.cli.output import check_table_output, print_below, print_tables
@@ -27,9 +27,13 @@ if TYPE_CHECKING:
     "Assessor to compare; repeatable (default: all human assessors).",
 )
 @flag_option("--programs", "Also compare programs.")
+@flag_option(
+    "--preferences",
+    "Compare preferences between two documents rather than grades; an item is a pair.",
+)
 @choice_option(
     "--scale",
-    ("ordinal", "nominal", "interval"),
+    ("ordinal", "nominal", "interval", "ratio"),
     "Scale of the grades, which defines the distance between them.",
 )
 @flag_option(
@@ -40,19 +44,23 @@ if TYPE_CHECKING:
 @flag_option(
     "--rankings", "Also show the effect of the choice of assessors on the ranking of systems."
 )
+@rule_option
 @measure_options
 @output_options
 def command(
     file: str,
     assessors: tuple[str, ...],
+    rule: str,
     programs: bool,
+    preferences: bool,
     by_assessor: bool,
     rankings: bool,
     **options: Any,
 ) -> None:
     """Measure inter-assessor agreement and its effect on system rankings.
 
-    Agreement is measured on the documents with two or more judgments; without any it is undefined.
+    Agreement is measured on the documents with two or more judgments, or with --preferences on such
+    pairs of documents; without any it is undefined.
     Intervals generalize to other documents. An additional interval generalizes to other topics; it
     is wider if assessors interpret narratives differently.
 
@@ -64,13 +72,17 @@ def command(
     for is_requested, flag in ((by_assessor, "--by-assessor"), (rankings, "--rankings")):
         if is_requested:
             check_table_output(flag, output.kind, output.path)
+    if preferences and (rankings or options["scale"] == "ratio"):
+        raise click.UsageError("--preferences does not go with --rankings or --scale ratio")
     from calipers.campaign import assessor_agreement, operations
     from calipers.campaign.store import Campaign
     from calipers.data.errors import InputError, did_you_mean
     from calipers.report.numbers import format_count
 
     with Campaign.open(file, readonly=True) as campaign:
-        grades = operations.read_grades(campaign, include_programs=programs or bool(assessors))
+        grades = operations.read_grades(
+            campaign, include_programs=programs or bool(assessors), preferences=preferences
+        )
         for name in assessors:
             if name not in grades:
                 raise InputError(
@@ -99,7 +111,8 @@ def command(
                     grades,
                     options,
                     assessor_tables=evaluation if by_assessor else None,
-                    rankings=rankings,
+                    preferences=preferences,
+                    ranking_rule=rule if rankings else None,
                 )
 
 
@@ -109,9 +122,11 @@ def _print_details(
     options: dict[str, Any],
     *,
     assessor_tables: Evaluation | None,
-    rankings: bool,
+    preferences: bool,
+    ranking_rule: str | None,
 ) -> None:
     """Print the interval over topics and the requested tables, below the agreement."""
+    from calipers.campaign import operations
     from calipers.campaign.assessor_agreement import topic_level_agreement
     from calipers.report.numbers import format_count, format_percent
 
@@ -121,7 +136,8 @@ def _print_details(
     have = "has" if topic_level.n_topics == 1 else "have"
     click.echo(
         f"\n{format_percent(level)} interval over topics "
-        f"({format_count(topic_level.n_topics, 'topics')} {have} a document with two judgments): "
+        f"({format_count(topic_level.n_topics, 'topics')} {have} a "
+        f"{'pair' if preferences else 'document'} with two judgments): "
         "Krippendorff's alpha "
         f"{format_cell(topic_level.value)} [{format_cell(topic_level.low)}, "
         f"{format_cell(topic_level.high)}]"
@@ -129,34 +145,38 @@ def _print_details(
     )
     if assessor_tables is not None:
         print_tables(assessor_tables)
-        _print_intra_assessor_agreement(campaign, grades)
-    if rankings:
-        _print_ranking_effects(campaign, grades, level)
+        _print_intra_assessor_agreement(
+            grades,
+            operations.read_grades(
+                campaign, include_programs=True, only_repeats=True, preferences=preferences
+            ),
+            "pairs" if preferences else "documents",
+        )
+    if ranking_rule is not None:
+        _print_ranking_effects(campaign, grades, level, ranking_rule)
 
 
-def _print_intra_assessor_agreement(campaign: Campaign, grades: Grades) -> None:
-    from calipers.campaign import assessor_agreement, operations
+def _print_intra_assessor_agreement(grades: Grades, repeats: Grades, items: str) -> None:
+    from calipers.campaign import assessor_agreement
 
-    repeat_agreement = assessor_agreement.intra_assessor_agreement(
-        grades, operations.read_grades(campaign, include_programs=True, only_repeats=True)
-    )
+    repeat_agreement = assessor_agreement.intra_assessor_agreement(grades, repeats)
     if repeat_agreement:
         _print_section(
             "Intra-assessor agreement",
             format_table(
-                ("assessor", "identical grades", "low", "high", "documents"),
+                ("assessor", "identical grades", "low", "high", items),
                 [(name, *values) for name, values in repeat_agreement.items()],
             ),
         )
 
 
-def _print_ranking_effects(campaign: Campaign, grades: Grades, level: float) -> None:
+def _print_ranking_effects(campaign: Campaign, grades: Grades, level: float, rule: str) -> None:
     """Print how the choice of assessors changes the ranking of systems."""
     from calipers.campaign import assessor_agreement, operations
 
     rankings, _ = operations.read_rankings(campaign)
     final, measures = (
-        operations.final_grades(campaign),
+        operations.final_grades(campaign, rule),
         operations.ordering_measures(campaign).names,
     )
     swaps = assessor_agreement.swap_assessors(

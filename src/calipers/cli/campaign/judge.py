@@ -79,8 +79,9 @@ _SERVER_OPTIONS = combine_options(
 @repeatable_option(
     "-a --assessor assessors",
     "NAME",
-    "Assessor who judges; repeatable. New ones are added, and judge all topics, unless topics are "
-    "assigned.  [default: every person of the campaign]",
+    "Assessor who judges, or adjudicator; repeatable. New assessors are added, and judge all "
+    "topics, unless topics are assigned.  [default: every person of the campaign who is "
+    "not an adjudicator]",
 )
 @_DISPLAY_OPTIONS
 @_SERVER_OPTIONS
@@ -100,6 +101,9 @@ def command(
     is served to this computer only, unless --host is given. Ctrl-C stops the server; judging can be
     resumed later with the same links. Judgments that the page shows as saved are on the disk.
 
+    The page of an adjudicator has the documents on which assessors disagree, with their grades and
+    notes; what is chosen is the decision.
+
     Keys of the page: 0 to 3 (or the number of grades) judge, save and go to the next document; u
     undoes the last judgment, s skips a document, n writes a note, b goes back, ? shows help.
 
@@ -107,11 +111,13 @@ def command(
     Examples:
       calipers campaign judge digits.campaign --assessor ann --assessor ben
       calipers campaign judge digits.campaign --assessor ann --preferences --among 2
+      calipers campaign judge digits.campaign --assessor eve
     """
     from calipers.campaign.server import check_installed, list_origins, open_socket, serve
     from calipers.campaign.sessions import (
         SessionManager,
         assessor_slug,
+        count_pooled,
         create_token,
         get_settings,
         set_settings,
@@ -125,8 +131,9 @@ def command(
         with campaign.write():  # new assessors are added only if there is something to judge
             names = _select_assessors(campaign, assessors)
             settings = _update_settings(get_settings(campaign), display_options)
-            sessions = SessionManager(campaign, names, settings)
-            if not sessions.documents:
+            roles = {name: entry.role for name, entry in campaign.assessors().items()}
+            judging = [name for name in names if roles[name] == "assessor"]
+            if judging and count_pooled(campaign, judging) == (0, 0):
                 raise InputError(
                     f"{file}: no documents of their topics are pooled; calipers campaign pool adds "
                     "them"
@@ -135,7 +142,7 @@ def command(
         origins = list_origins(host, listener.getsockname()[1], url)
         set_settings(campaign, settings)
         tokens = {name: create_token(campaign, name, revoke_others=new_links) for name in names}
-        sessions.reload()
+        sessions = SessionManager(campaign, names, settings)
         write_stderr(f"{campaign.info.name}: {sessions.summary()}")
         links = [f"{origins[0]}/a/{assessor_slug(name)}/#{token}" for name, token in tokens.items()]
         for name, link in zip(names, links, strict=True):
@@ -151,9 +158,8 @@ def command(
         )
         if opens:
             click.launch(links[0])
-        n_before = sessions.n_recorded
         serve(sessions, listener, origins)
-        write_stderr(f"stopped; {sessions.n_recorded - n_before} events recorded in {file}")
+        write_stderr(f"stopped; {sessions.n_recorded} events recorded in {file}")
 
 
 def _check_address(host: str, url: str | None) -> None:
@@ -210,9 +216,4 @@ def _select_assessors(campaign: Campaign, requested: tuple[str, ...]) -> list[st
             campaign.add_assessor(Assessor(name))
         elif assessor.kind == "program":
             raise InputError(f"assessor {name!r} is a program, whose judgments are imported")
-        elif assessor.role == "adjudicator":
-            raise InputError(
-                f"assessor {name!r} is an adjudicator, who sees the grades of others: use calipers "
-                "campaign adjudicate"
-            )
     return names

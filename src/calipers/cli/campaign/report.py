@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from calipers.cli.campaign.shared import measure_option
+from calipers.cli.campaign.shared import measure_option, rule_option
 from calipers.cli.files import NON_PAGE_SUFFIXES, Command, InputFile, OutputFile
 from calipers.cli.options import PROPORTION, flag_option, option_with_default
 from calipers.cli.output import Format, open_in_browser, write_document
@@ -24,6 +24,7 @@ from calipers.report import writers
     "--draws", 20, "Number of samples of sparse judgments.", type=click.IntRange(1, 10_000)
 )
 @option_with_default("--seed", 0, "Seed of the samples.", type=click.IntRange(0, 2**31 - 1))
+@rule_option
 @click.option(
     "--format",
     "format_",
@@ -38,6 +39,7 @@ def command(
     level: float,
     draws: int,
     seed: int,
+    rule: str,
     format_: str | None,
     opens: bool,
 ) -> None:
@@ -64,7 +66,9 @@ def command(
     from calipers.campaign import report
     from calipers.campaign.store import Campaign
 
-    options: dict[str, Any] = {"measures": measures, "level": level, "draws": draws, "seed": seed}
+    options: dict[str, Any] = {
+        "measures": measures, "level": level, "draws": draws, "seed": seed, "rule": rule
+    }  # fmt: skip
     with Campaign.open(file, readonly=True) as campaign:
         write_document(report.document(campaign, **options), kind, page)
     write_stderr(f"wrote {page}")

@@ -21,14 +21,18 @@ if TYPE_CHECKING:
 DATA_FORMATS = ("json",)
 
 #: The names of ``campaign.adjudication.RULES``; the first is the default of all commands.
-RULES = ("majority", "lowest", "median", "highest", "first")
+RULES = (
+    *("majority", "majority-lowest", "majority-highest", "majority-unjudged"),
+    *("lowest", "median", "highest", "first"),
+)
 
 #: Option of the rule that combines grades.
 rule_option = choice_option(
     "--rule",
     RULES,
-    "Grade of documents on which persons disagree and no adjudicator has decided; ties go to the "
-    "lower grade.",
+    "Grade of documents on which persons disagree and no adjudicator has decided. Without a "
+    "majority, as between two assessors, majority is an error, and the rules after it use the "
+    "lowest or the highest of the most frequent grades, or none.",
 )
 
 
