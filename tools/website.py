@@ -106,9 +106,11 @@ EXAMPLES = {
         ),
     ),
     "uplift": (
-        "treatment = [1, 0, 1, 0, 1, 0, 1, 0, 1, 0]\n"
-        "outcome   = [1, 0, 1, 1, 0, 0, 1, 1, 0, 1]\n"
-        "score     = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0]",
+        (
+            "treatment = [1, 0, 1, 0, 1, 0, 1, 0, 1, 0]\n"
+            "outcome   = [1, 0, 1, 1, 0, 0, 1, 1, 0, 1]\n"
+            "score     = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0]"
+        ),
         "cal.uplift(treatment, outcome, score, measures={name!r}, interval='none')",
     ),
     "counts": (
@@ -199,13 +201,17 @@ EXAMPLES = {
         ),
     ),
     "survival": (
-        "time  = [1, 2, 3, 4, 5, 6]\nevent = [1, 0, 1, 1, 0, 1]\n"
-        "risk  = [0.9, 0.3, 0.8, 0.4, 0.5, 0.1]",
+        (
+            "time  = [1, 2, 3, 4, 5, 6]\nevent = [1, 0, 1, 1, 0, 1]\n"
+            "risk  = [0.9, 0.3, 0.8, 0.4, 0.5, 0.1]"
+        ),
         "cal.survival(time, event, risk, times=[2, 4], measures={name!r}, interval='none')",
     ),
     "survival-probabilities": (
-        "time  = [1, 2, 3, 4, 5, 6]\nevent = [1, 0, 1, 1, 0, 1]\n"
-        "survival = {2: [0.3, 0.8, 0.5, 0.7, 0.7, 0.9], 4: [0.1, 0.5, 0.2, 0.4, 0.4, 0.8]}",
+        (
+            "time  = [1, 2, 3, 4, 5, 6]\nevent = [1, 0, 1, 1, 0, 1]\n"
+            "survival = {2: [0.3, 0.8, 0.5, 0.7, 0.7, 0.9], 4: [0.1, 0.5, 0.2, 0.4, 0.4, 0.8]}"
+        ),
         "cal.survival(time, event, survival=survival, measures={name!r}, interval='none')",
     ),
     "agreement": (

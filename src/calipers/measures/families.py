@@ -24,7 +24,8 @@ class Family:
         ``"numbers"``, ``"quantiles"``, ``"ensembles"`` or ``"rankings"``, ``"sets"`` of labels, the
         ``"ranks"`` of the true classes, ``"partitions"`` of points, ``"ratings"`` of items,
         ``"case scores"``, ``"samples"`` or ``"reference scores"`` of cases without a truth,
-        ``"uplift"``, ``"costs"``, ``"risks"`` or ``"survival probabilities"``, or a word of a new task.
+        ``"uplift"``, ``"costs"``, ``"risks"`` or ``"survival probabilities"``, or a word of a new
+        task.
     home : str, optional
         Module that registers the measures, imported when one of them is requested. By default they
         are registered elsewhere.

@@ -439,9 +439,9 @@ def _numbers(result: Evaluation, look: DisplayOptions) -> Iterator[Block]:
 
 def _hidden_measures(result: Evaluation) -> list[str]:
     """Return the measures that a brief document leaves out; one more than it shows is shown."""
-    primary = wide.primary_measure(result)
-    ordered = [primary, *(measure for measure in result.measures if measure != primary)]
-    return ordered[MAX_UNFOLDED_MEASURES:] if len(ordered) > MAX_UNFOLDED_MEASURES + 1 else []
+    unfolded = unfolded_measures(result.measures, wide.primary_measure(result))
+    hidden = [measure for measure in result.measures if measure not in unfolded]
+    return hidden if len(hidden) > 1 else []
 
 
 def _brief_numbers(
