@@ -487,8 +487,7 @@ class AssessorSession:
             self.history.apply(event)
         self._queues = {topic: plan.queue(topic, self.history) for topic in self.topics}
         self._n_skipped = Counter(task.topic for task in self.skipped())
-        self._median_seconds: float | None = None
-        self._find_median_seconds()
+        self._time: tuple[float | None] | None = None
 
     def apply(self, event: LoggedEvent) -> None:
         """Apply a recorded event."""
@@ -500,7 +499,7 @@ class AssessorSession:
             self._queues[task.topic].update(task, before, after)
             if self._is_included(task):
                 self._n_skipped[task.topic] += (after == "skipped") - (before == "skipped")
-        self._find_median_seconds()
+        self._time = None
 
     def _is_included(self, task: JudgingTask) -> bool:
         return task.topic in self._queues and task.is_pair == self._plan.has_pairs
@@ -557,7 +556,7 @@ class AssessorSession:
         done = sum(map(self._n_judged, topics))
         remaining = sum(self._queues[each].n_open() for each in topics)
         skipped = sum(self._n_skipped[each] for each in topics)
-        seconds = self._median_seconds
+        seconds = self._median_seconds()
         return Progress(
             done,
             remaining,
@@ -565,13 +564,16 @@ class AssessorSession:
             None if seconds is None else seconds * (remaining + skipped),
         )
 
-    def _find_median_seconds(self) -> None:
-        times = [
-            min(e.seconds, MAX_SECONDS)  # files of earlier versions may have more
-            for e in self.last_actions(_MAX_RECENT)
-            if e.kind != "skip" and e.seconds is not None
-        ]
-        self._median_seconds = median(times) if len(times) >= _MIN_TIMES else None
+    def _median_seconds(self) -> float | None:
+        """Return the median of the last times, which an event changes; None for too few."""
+        if self._time is None:
+            times = [
+                min(e.seconds, MAX_SECONDS)  # files of earlier versions may have more
+                for e in self.last_actions(_MAX_RECENT)
+                if e.kind != "skip" and e.seconds is not None
+            ]
+            self._time = (median(times) if len(times) >= _MIN_TIMES else None,)
+        return self._time[0]
 
 
 # ---------------------------------------------------------------------------------- query terms
