@@ -132,6 +132,59 @@ def test_nothing_is_written_by_a_dry_run(path: Path) -> None:
         assert operations.pool_settings(campaign) == [{"method": "take", "take": 3, "by": "rbp"}]
 
 
+def test_a_sample_that_was_drawn_elsewhere(path: Path, tmp_path: Path) -> None:
+    """It is as one that was drawn here, whether strata or probabilities are named."""
+    run("sample", path, "--stratum", "2=all", "--stratum", "6=3", "--seed", 5)
+    with cal.Campaign.open(path) as campaign:
+        drawn = [(p.topic, p.document, p.stratum, p.sampled) for p in campaign.pool()]
+        strata = campaign.strata()
+    size = {(s.topic, s.stratum): s.sampled / s.size for s in strata}
+    table = tmp_path / "drawn.csv"
+    table.write_text(
+        "topic,doc,stratum,sampled,probability\n"
+        + "".join(f"{t},{d},{s},{int(x)},{size[t, s]}\n" for t, d, s, x in drawn if s is not None)
+    )
+    said = run("sample", path, "--from", table, "--replace").output
+    assert "instead of the probability" not in said
+    with cal.Campaign.open(path) as campaign:
+        assert [(p.topic, p.document, p.stratum, p.sampled) for p in campaign.pool()] == drawn
+        assert campaign.strata() == strata
+        assert operations.pool_settings(campaign)[-1] == {"method": "sample", "source": "drawn.csv"}
+        assert operations.pooled_depth(campaign) is None
+    for backup in tmp_path.glob("*.backup"):  # which is named after the second
+        backup.unlink()
+    table.write_text("topic,document,sampled,probability\n1,x,1,1\n1,y,1,0.4\n1,z,0,0.4\n")
+    assert (
+        "1 of 2 are sampled, which is used"
+        in run("sample", path, "--from", table, "--replace").output
+    )
+    with cal.Campaign.open(path) as campaign:
+        assert [tuple(each) for each in campaign.strata()] == [("1", "0.4", 2, 1), ("1", "1", 1, 1)]
+    for text, message in (
+        ("topic,sampled,stratum\n1,1,a", "no column 'doc'"),
+        ("topic,document,stratum\n1,x,a", "no column 'sampled'"),
+        ("topic,document,sampled\n1,x,1", "no column 'stratum' or 'probability'"),
+        ("topic,document,sampled,stratum\n1,x,2,a", "row 1: sampled is 2"),
+        ("topic,document,sampled,stratum\n1,x,0,a", "nothing is sampled from stratum 'a'"),
+        (
+            "topic,document,sampled,stratum\n1,x,1,a\n1,x,1,b",
+            "row 2: topic '1' has document 'x' twice",
+        ),
+        ("topic,document,sampled,probability\n1,x,1,0", "row 1: probability is 0"),
+        (
+            "topic,document,sampled,stratum,probability\n1,x,1,a,0.5\n1,y,1,a,0.6",
+            "but 0.5 for other",
+        ),
+        ("topic,document,sampled,stratum\n9,x,1,a", "topic '9' is not of"),
+    ):
+        table.write_text(f"{text}\n")
+        refused = CliRunner().invoke(cli, ["campaign", "sample", str(path), "--from", str(table)])
+        assert message in str(refused.exception), text
+    for options in ([], ["--from", str(table), "--stratum", "2=all"]):
+        refused = CliRunner().invoke(cli, ["campaign", "sample", str(path), *options])
+        assert "give --stratum or --from" in refused.output
+
+
 def test_a_sample_keeps_its_strata(path: Path) -> None:
     run("sample", path, "--stratum", "2=all", "--stratum", "6=3", "--seed", 5)
     with cal.Campaign.open(path) as campaign:

@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 
 import calipers as cal
-from calipers.campaign.records import Document, Topic
+from calipers.campaign.records import Assessor, Document, Event, Topic
 
 pytest.importorskip("starlette", reason="no Starlette: pip install '.[campaign]'")
 pytest.importorskip("uvicorn", reason="no uvicorn: pip install '.[campaign]'")
@@ -104,7 +104,7 @@ class Server:
             self.command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
         assert self.process.stdout is not None
-        lines = [self.process.stdout.readline() for _ in range(2)]
+        lines = [self.process.stdout.readline() for _ in range(self.command.count("-a"))]
         self.links = dict(line.rstrip("\n").split("\t") for line in lines)
         self.wait()
 
@@ -378,6 +378,32 @@ def test_preferences(browser: Any, serve: Serve) -> None:
 
 
 # ----------------------------------------------------------------------------- what may go wrong
+
+
+@pytest.mark.slow
+def test_an_adjudicator_sees_the_grades_and_decides(browser: Any, serve: Serve) -> None:
+    server = serve(3)
+    with cal.Campaign.open(server.path) as campaign:
+        topic, disputed = campaign.pool()[1][:2]
+        for name, grade in (("ann", 0), ("ben", 3)):
+            campaign.record(Event(f"{name}'s grade", name, topic, disputed, grade=grade))
+        campaign.record(
+            Event("ben's note", "ben", topic, disputed, "note", note="<b>see the end</b>")
+        )
+        campaign.add_assessor(Assessor("eve", role="adjudicator"))
+    server.kill()
+    server.command += ["-a", "eve"]
+    server.start()
+    page = opened(browser, server.links["eve"])
+    assert document(page) == disputed
+    given = page.locator("#given li")
+    assert given.all_inner_texts()[1].startswith("ben 3 · ")
+    assert given.all_inner_texts()[1].endswith(": <b>see the end</b>")
+    press(page, "2")
+    saved(page)
+    sync_api.expect(page.locator("#end-title")).to_have_text("All done, thank you")
+    with cal.Campaign.open(server.path, readonly=True) as campaign:
+        assert [(j.assessor, j.grade) for j in campaign.adjudications()] == [("eve", 2)]
 
 
 @pytest.mark.slow

@@ -24,7 +24,7 @@ def max_connections() -> int:
     """Return the maximum number of connections, which leaves files for everything else."""
     try:
         import resource
-    except ImportError:  # not POSIX: there is no such limit
+    except ImportError:  # not POSIX, which alone has such a limit
         return MAX_CONNECTIONS
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if limit == resource.RLIM_INFINITY:

@@ -196,6 +196,16 @@ def add_pool(
     return PoolSummary(cursor.lastrowid, documents, new, empty_topics)
 
 
+def check_topics(campaign: Campaign, topics: Iterable[str]) -> None:
+    """Check that topics are those of the campaign."""
+    known_topics = [topic.topic for topic in campaign.topics()]
+    for topic in topics:
+        if topic not in known_topics:
+            raise InputError(
+                f"topic {topic!r} is not of {campaign.path}; {did_you_mean(topic, known_topics)}"
+            )
+
+
 def _strata(sample: StratifiedSample | None, topic: str) -> dict[str, tuple[str, int]]:
     """Return for each document its stratum, and whether it was sampled."""
     if sample is None:
@@ -257,8 +267,8 @@ def adaptive_order(campaign: Campaign) -> AdaptiveOrder | None:
             burn_in=settings.get("burn_in", 0), max_documents=settings.get("most"),
             judged=((d, grade >= 1) for d, grade in grades.items()),
         )  # fmt: skip
-        most = settings.get("most")
-        n_ahead = max(most - len(queue.judged), 0) if most else None
+        max_judged = settings.get("most")
+        n_ahead = max(max_judged - len(queue.judged), 0) if max_judged else None
         yield from islice(queue.upcoming(skipped), n_ahead)
 
     return upcoming

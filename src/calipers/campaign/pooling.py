@@ -663,10 +663,10 @@ class JudgingQueue:
 
     def upcoming(self, exclude: Collection[str] = ()) -> Iterator[str]:
         """Yield the documents to be judged if each next one was excluded after it was shown."""
-        shown = set(exclude)
+        excluded = set(exclude)
         for document in self._candidates():
-            if document not in shown:
-                shown.add(document)
+            if document not in excluded:
+                excluded.add(document)
                 yield document
 
     def _candidates(self) -> Iterator[str]:

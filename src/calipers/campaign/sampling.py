@@ -225,6 +225,101 @@ def draw_sample(
     return StratifiedSample(samples, seed)
 
 
+def read_sample(path: str) -> tuple[StratifiedSample, list[str]]:
+    """Read a sample that was drawn elsewhere, and return it with notes.
+
+    Parameters
+    ----------
+    path : str
+        Table with a row for each document of the pool: its topic, document (or doc), and whether it
+        is sampled (0 or 1), and its stratum or probability, or both. Without a stratum, documents
+        of a topic with the same probability are one.
+
+    Returns
+    -------
+    tuple of StratifiedSample and list of str
+        Sample, and notes on strata of which another proportion is sampled than the probability.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, a value is invalid, a document is listed twice, a stratum has
+        several probabilities, or nothing is sampled from it.
+
+    Notes
+    -----
+    Estimates use the proportion of each stratum that is sampled. If documents were sampled
+    independently of each other, it differs from their probability by chance, and is then the better
+    choice, because the number of sampled documents says nothing about their relevance.
+    """
+    from calipers.data.class_labels import label_name
+    from calipers.data.tables import add_location, read_table
+
+    table = read_table(path, text=("topic", "document", "doc", "stratum"))
+    with add_location(path):
+        names = set(table.column_names)
+        document_column = "document" if "document" in names else "doc"
+        for name in ("topic", document_column, "sampled"):
+            if name not in names:
+                raise InputError(f"there is no column {name!r}")
+        if not names & {"stratum", "probability"}:
+            raise InputError("there is no column 'stratum' or 'probability'")
+        documents: dict[str, dict[str, dict[str, bool]]] = {}
+        probabilities: dict[tuple[str, str], float] = {}
+        listed = set[tuple[str, str]]()
+        for number, row in enumerate(table.to_pylist(), 1):
+            topic, document = label_name(row["topic"]), label_name(row[document_column])
+            sampled, probability = row["sampled"], row.get("probability")
+            if sampled not in (0, 1):
+                raise InputError(f"row {number}: sampled is {sampled!r}, expected 0 or 1")
+            if "probability" in names and not (
+                isinstance(probability, int | float) and 0 < probability <= 1
+            ):
+                raise InputError(
+                    f"row {number}: probability is {probability!r}, expected a number above 0 and "
+                    "up to 1"
+                )
+            if (topic, document) in listed:
+                raise InputError(f"row {number}: topic {topic!r} has document {document!r} twice")
+            listed.add((topic, document))
+            stratum = label_name(row["stratum"]) if "stratum" in names else f"{probability:g}"
+            if probability is not None:
+                first = probabilities.setdefault((topic, stratum), probability)
+                if not math.isclose(first, probability, rel_tol=1e-6):
+                    raise InputError(
+                        f"row {number}: probability is {probability!r}, but {first!r} for other "
+                        f"documents of stratum {stratum!r} of topic {topic!r}"
+                    )
+            documents.setdefault(topic, {}).setdefault(stratum, {})[document] = bool(sampled)
+        strata = {
+            topic: {
+                name: StratumSample(
+                    tuple(sampled_by_document),
+                    tuple(
+                        document
+                        for document, is_sampled in sampled_by_document.items()
+                        if is_sampled
+                    ),
+                )
+                for name, sampled_by_document in topic_strata.items()
+            }
+            for topic, topic_strata in documents.items()
+        }
+        notes = []
+        for topic, topic_strata in strata.items():
+            for name, stratum_sample in topic_strata.items():
+                n_sampled, size = len(stratum_sample.sampled), len(stratum_sample.documents)
+                if not n_sampled:
+                    raise InputError(f"nothing is sampled from stratum {name!r} of topic {topic!r}")
+                probability = probabilities.get((topic, name), n_sampled / size)
+                if not math.isclose(probability, n_sampled / size, rel_tol=1e-3):
+                    notes.append(
+                        f"topic {topic}, stratum {name}: {n_sampled} of {size} are sampled, which "
+                        f"is used instead of the probability {probability:g}"
+                    )
+    return StratifiedSample(strata, 0), notes
+
+
 # --- Uncertainty of estimates ---------------------------------------------------------------------
 
 

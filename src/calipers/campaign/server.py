@@ -199,14 +199,13 @@ class _HTTPError(Exception):
         self.status = status
 
 
-class LogLimit(logging.Filter):
+class LogLimit:
     """Filter of a log that lets some messages a minute pass, and then says how many it did not."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__()
         self._clock, self._start, self._n_passed, self._n_omitted = clock, clock(), 0, 0
 
-    def filter(self, record: logging.LogRecord) -> bool:
+    def is_allowed(self, record: logging.LogRecord) -> bool:
         """Return whether a message passes."""
         now = self._clock()
         if now - self._start >= _MESSAGE_SECONDS:
@@ -369,7 +368,7 @@ class _RequestHandlers:
             # The page keeps its events and sends them again.
             text = f"calipers: internal error: {type(error).__name__}: {error}"
             record = logging.makeLogRecord({"msg": text.encode("unicode_escape").decode()})
-            if self._log_limit.filter(record):
+            if self._log_limit.is_allowed(record):
                 print(record.getMessage(), file=sys.stderr, flush=True)
             return _json_response({"error": "internal error"}, 500)
 
@@ -485,7 +484,7 @@ def make_server(sessions: SessionManager, origins: Iterable[str]) -> uvicorn.Ser
     )
     limit = LogLimit()
     for name in ("uvicorn.error", "asyncio"):
-        logging.getLogger(name).addFilter(limit)
+        logging.getLogger(name).addFilter(limit.is_allowed)
     return uvicorn.Server(config)
 
 

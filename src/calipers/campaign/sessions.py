@@ -101,10 +101,10 @@ class TaskKeys:
             return None
         keys, order, documents = self._index
         value = np.uint64(int(key, 16))
-        place = int(np.searchsorted(keys, value))
-        if place == len(keys) or keys[place] != value:
+        index = int(np.searchsorted(keys, value))
+        if index == len(keys) or keys[index] != value:
             return None
-        position, is_repeat = divmod(int(order[place]), 2)
+        position, is_repeat = divmod(int(order[index]), 2)
         topic, document = documents[position]
         return topic, document, bool(is_repeat)
 
@@ -112,11 +112,15 @@ class TaskKeys:
     def _index(self) -> tuple[Any, Any, list[tuple[str, str]]]:
         """Sorted keys, their tasks (twice the position, and 1 for a repeat), and the documents."""
         keys = np.frombuffer(
-            b"".join(d for topic, of in self._documents.items() for d in self._digests(topic, of)),
+            b"".join(d for item in self._documents.items() for d in self._digests(*item)),
             ">u8",
         ).astype(np.uint64)
         order = np.argsort(keys, kind="stable")
-        documents = [(topic, each) for topic, of in self._documents.items() for each in of]
+        documents = [
+            (topic, document)
+            for topic, topic_documents in self._documents.items()
+            for document in topic_documents
+        ]
         return keys[order], order.astype(np.int32), documents
 
 
@@ -161,7 +165,7 @@ class SessionManager:
         self._adjudicators = frozenset[str]()
         self._content: _Content | None = None
         self._pool_lock = threading.Lock()
-        self._pooled: tuple[_Content, Mapping[str, Mapping[str, None]], AdaptiveOrder | None] | None
+        self._pooled: tuple[_Content, dict[str, dict[str, None]], AdaptiveOrder | None] | None
         self._pooled = None
         info = campaign.info
         self._info, self.id = info, opaque_id(info.name, info.created)
@@ -260,7 +264,7 @@ class SessionManager:
         return _SessionState(content, AssessorSession(documents, plan, events), keys, documents)
 
     def _disputed_documents(
-        self, content: _Content, own: Collection[tuple[str, str]]
+        self, content: _Content, earlier: Collection[tuple[str, str]]
     ) -> dict[str, dict[str, None]]:
         """Return the documents on which assessors disagree, unless another adjudicator decided."""
         disputed = disagreements(
@@ -268,7 +272,7 @@ class SessionManager:
         )
         documents: dict[str, dict[str, None]] = {topic: {} for topic in content.topics}
         for entry in disputed:
-            if entry.decided is None or (entry.topic, entry.document) in own:
+            if entry.decided is None or (entry.topic, entry.document) in earlier:
                 documents[entry.topic][entry.document] = None
         return {
             topic: topic_documents
@@ -276,9 +280,7 @@ class SessionManager:
             if topic_documents
         }
 
-    def _pool(
-        self, content: _Content
-    ) -> tuple[Mapping[str, Mapping[str, None]], AdaptiveOrder | None]:
+    def _pool(self, content: _Content) -> tuple[dict[str, dict[str, None]], AdaptiveOrder | None]:
         """Return the documents to be judged by topic, which sessions share, and their order."""
         if self._pooled is None or self._pooled[0] is not content:
             documents: dict[str, dict[str, None]] = {}
@@ -443,10 +445,10 @@ class SessionManager:
                     }
                 )
                 if name in self._adjudicators:
-                    task_rows[-1]["given"] = self._given(name, task)
+                    task_rows[-1]["given"] = self._grades_of_persons(name, task)
         return task_rows
 
-    def _given(self, adjudicator: str, task: JudgingTask) -> list[dict[str, Any]]:
+    def _grades_of_persons(self, adjudicator: str, task: JudgingTask) -> list[dict[str, Any]]:
         """Return the grades and notes of all persons, for an adjudicator."""
         kinds = {name: entry.kind for name, entry in self._reader.assessors().items()}
         notes = dict(
@@ -563,7 +565,8 @@ class SessionManager:
         self, state: _SessionState, name: str, data: Mapping[str, Any]
     ) -> tuple[JudgingTask, Event]:
         """Convert the data from a page to an event."""
-        kind, event_id, replaces = (data.get(key) for key in ("kind", "id", "replaces"))
+        kind: Any = data.get("kind")
+        event_id, replaces = data.get("id"), data.get("replaces")
         if kind not in _KINDS:
             raise InputError(f"kind {format_value(kind)}, expected one of {', '.join(_KINDS)}")
         if not isinstance(event_id, str) or not _ID.fullmatch(event_id):
@@ -614,10 +617,18 @@ class SessionManager:
         for row in self._reader.read(
             f"SELECT {columns} FROM events WHERE {condition} ORDER BY event", values
         ):
-            *start, assessor, topic, document, other, kind = row[:8]
+            *start, assessor, topic, document, other_document, kind = row[:8]
             names = map(sys.intern, (assessor, topic, document))  # one string for all events
             yield LoggedEvent._make(
-                (*start, *names, other, sys.intern(kind), *row[8:12], bool(row[12]), row[13])
+                (
+                    *start,
+                    *names,
+                    other_document,
+                    sys.intern(kind),
+                    *row[8:12],
+                    bool(row[12]),
+                    row[13],
+                )
             )
 
     def current_judgment(

@@ -10,7 +10,7 @@ many pairs at first, at most n·log₂(n) − n + 1 in total, and none is repeat
 stay together.
 
 A pool may have hundreds of thousands of documents, so that what an event changes is updated, and
-nothing is counted anew: each topic has a :class:`TopicQueue`.
+nothing is counted again: each topic has a :class:`TopicQueue`.
 """
 
 from __future__ import annotations
@@ -347,7 +347,7 @@ class _GradingQueue:
         self._plan, self._topic, self._past = plan, topic, past
         self._documents, self._order = plan.documents.get(topic, ()), plan.orders.get(topic, [])
         self._planted = plan.repeats.get(topic, set())
-        self._gap = effective_gap(len(self._order), plan.settings)
+        self._min_gap = effective_gap(len(self._order), plan.settings)
         # All before this position are judged or skipped.
         self._start = 0
         self._n_documents = sum(1 for d in self._order if past.is_open(JudgingTask(topic, d)))
@@ -384,7 +384,7 @@ class _GradingQueue:
         elif (
             task.document in self._planted and self._repeat(task.document) not in self._past.judged
         ):
-            self._ready_at[task.document] = self._n_done + self._gap
+            self._ready_at[task.document] = self._n_done + self._min_gap
 
     def update(self, task: JudgingTask, before: TaskState, after: TaskState) -> None:
         """Follow an event, which the history has applied."""
@@ -441,7 +441,7 @@ class _GradingQueue:
                     yield JudgingTask(self._topic, first)
                     n_done, last = n_done + 1, first
                     if first in self._planted and self._past.is_open(self._repeat(first)):
-                        ready.append((first, n_done + self._gap))
+                        ready.append((first, n_done + self._min_gap))
                     continue
             if not ready:
                 return
@@ -457,7 +457,7 @@ class _GradingQueue:
             # last documents: they have none.
             ends_with_document = self._plan.adaptive is None and any(
                 self._past.is_open(JudgingTask(self._topic, document))
-                for document in self._order[len(self._order) - self._gap :]
+                for document in self._order[len(self._order) - self._min_gap :]
             )
             self._n_open = (
                 self._n_documents + len(self._open_repeats)
@@ -487,8 +487,7 @@ class AssessorSession:
             self.history.apply(event)
         self._queues = {topic: plan.queue(topic, self.history) for topic in self.topics}
         self._n_skipped = Counter(task.topic for task in self.skipped())
-        self._median_seconds: float | None = None
-        self._find_median_seconds()
+        self._time: tuple[float | None] | None = None
 
     def apply(self, event: LoggedEvent) -> None:
         """Apply a recorded event."""
@@ -500,7 +499,7 @@ class AssessorSession:
             self._queues[task.topic].update(task, before, after)
             if self._is_included(task):
                 self._n_skipped[task.topic] += (after == "skipped") - (before == "skipped")
-        self._find_median_seconds()
+        self._time = None
 
     def _is_included(self, task: JudgingTask) -> bool:
         return task.topic in self._queues and task.is_pair == self._plan.has_pairs
@@ -557,7 +556,7 @@ class AssessorSession:
         done = sum(map(self._n_judged, topics))
         remaining = sum(self._queues[each].n_open() for each in topics)
         skipped = sum(self._n_skipped[each] for each in topics)
-        seconds = self._median_seconds
+        seconds = self._median_seconds()
         return Progress(
             done,
             remaining,
@@ -565,13 +564,16 @@ class AssessorSession:
             None if seconds is None else seconds * (remaining + skipped),
         )
 
-    def _find_median_seconds(self) -> None:
-        times = [
-            min(e.seconds, MAX_SECONDS)  # files of earlier versions may have more
-            for e in self.last_actions(_MAX_RECENT)
-            if e.kind != "skip" and e.seconds is not None
-        ]
-        self._median_seconds = median(times) if len(times) >= _MIN_TIMES else None
+    def _median_seconds(self) -> float | None:
+        """Return the median of the last times, which an event changes; None for too few."""
+        if self._time is None:
+            times = [
+                min(e.seconds, MAX_SECONDS)  # files of earlier versions may have more
+                for e in self.last_actions(_MAX_RECENT)
+                if e.kind != "skip" and e.seconds is not None
+            ]
+            self._time = (median(times) if len(times) >= _MIN_TIMES else None,)
+        return self._time[0]
 
 
 # ---------------------------------------------------------------------------------- query terms
@@ -788,9 +790,9 @@ class _PreferenceQueue:
 
     def _repeats(self) -> Iterator[JudgingTask]:
         """Yield the pairs to be repeated, once others have come in between."""
-        gap = self._plan.settings.repeat_distance // 2
+        min_gap = self._plan.settings.repeat_distance // 2
         for position, second in self._planted:
-            if self._past.is_open(second) and self._n_judged - position > gap:
+            if self._past.is_open(second) and self._n_judged - position > min_gap:
                 yield second
 
     def _pending(self) -> Iterator[JudgingTask]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,7 +15,7 @@ from calipers.cli.campaign.shared import (
     write_result,
 )
 from calipers.cli.files import Command, InputFile
-from calipers.cli.options import flag_option, option_with_default, repeatable_option
+from calipers.cli.options import flag_option, option_with_default, repeatable_option, text_option
 from calipers.cli.output import format_and_file
 from calipers.cli.process import write_stderr
 
@@ -30,7 +31,13 @@ if TYPE_CHECKING:
     "Stratum of documents with best ranks down to DEPTH, after the previous stratum; DRAW is "
     "'all', the number of documents to sample in each topic (20), or their proportion (0.2, and at "
     "least 2 documents). Repeatable, by ascending depths.",
-    required=True,
+)
+@text_option(
+    "--from source",
+    "TABLE",
+    "Use a sample that was drawn elsewhere: a table (CSV, JSON Lines, Parquet) of all documents of "
+    "the pool with the columns topic, document, sampled (0 or 1), and stratum or probability.",
+    type=InputFile(),
 )
 @option_with_default("--seed", 0, "Seed of the sample.", type=click.IntRange(0, 2**31 - 1))
 @flag_option(
@@ -38,7 +45,7 @@ if TYPE_CHECKING:
 )
 @flag_option("--dry-run", "Show the numbers of documents without recording the sample.")
 @result_options
-def command(file: str, strata: tuple[str, ...], **options: Any) -> None:
+def command(file: str, strata: tuple[str, ...], source: str | None, **options: Any) -> None:
     """Draw a stratified sample of documents to judge.
 
     Strata are defined by a document's best rank in the runs; from each stratum the given number of
@@ -49,35 +56,49 @@ def command(file: str, strata: tuple[str, ...], **options: Any) -> None:
     sample_eval does.
 
     \b
-    Example:
+    Examples:
       calipers campaign sample digits.campaign --stratum 10=all --stratum 50=0.3 --stratum 100=10
+      calipers campaign sample digits.campaign --from drawn.csv
     """
     kind, path = format_and_file(options, DATA_FORMATS, "the sample")
+    if bool(strata) == bool(source):
+        raise click.UsageError("give --stratum or --from")
     depths, sample_sizes = _parse_strata(strata)
     from calipers.campaign import operations, sampling
     from calipers.campaign.pooling import PoolEntry
     from calipers.campaign.store import Campaign
 
     with Campaign.open(file, readonly=options["dry_run"]) as campaign:
-        rankings, _ = operations.read_rankings(campaign, depths[-1])
-        strata_by_topic = sampling.strata_by_depth(rankings, depths)
-        names = {name for item in strata_by_topic.values() for name in item}
-        sample = sampling.draw_sample(
-            strata_by_topic,
-            {n: x for n, x in sample_sizes.items() if n in names},
-            seed=options["seed"],
-        )
+        settings: dict[str, Any]
+        if source is not None:
+            sample, notes = sampling.read_sample(source)
+            settings = {"method": "sample", "source": Path(source).name}
+            operations.check_topics(campaign, sample.strata_by_topic)
+        else:
+            rankings, _ = operations.read_rankings(campaign, depths[-1])
+            strata_by_topic = sampling.strata_by_depth(rankings, depths)
+            names = {name for item in strata_by_topic.values() for name in item}
+            sample, notes = (
+                sampling.draw_sample(
+                    strata_by_topic,
+                    {n: x for n, x in sample_sizes.items() if n in names},
+                    seed=options["seed"],
+                ),
+                [],
+            )
+            settings = {
+                "method": "sample", "depth": depths[-1], "strata": list(strata),
+                "seed": options["seed"],
+            }  # fmt: skip
         pool = {
             topic: [
                 PoolEntry(document, position)
-                for position, document in enumerate((d for s in item.values() for d in s), 1)
+                for position, document in enumerate(
+                    (d for s in item.values() for d in s.documents), 1
+                )
             ]
-            for topic, item in strata_by_topic.items()
+            for topic, item in sample.strata_by_topic.items()
         }
-        settings = {
-            "method": "sample", "depth": depths[-1], "strata": list(strata),
-            "seed": options["seed"],
-        }  # fmt: skip
         if options["replace"] and not options["dry_run"]:
             backup_before_replacing(campaign, "pooled")
         added = operations.add_pool(
@@ -103,7 +124,9 @@ def command(file: str, strata: tuple[str, ...], **options: Any) -> None:
     n_pooled, n_sampled = (sum(int(row[item]) for row in rows) for item in ("documents", "drawn"))
     lines.append(f"{n_pooled} documents pooled, {n_sampled} sampled to be judged")
     write_result({"settings": settings, "strata": rows}, lines, kind, path)
-    if added.empty_topics:
+    for note in notes:
+        write_stderr(f"{source}: {note}")
+    if added.empty_topics and source is None:
         write_stderr(f"no run retrieved anything for topic {', '.join(added.empty_topics)}")
 
 
