@@ -58,7 +58,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "raters": (
         "Agreement of raters",
         "Three raters each give the true category of an item with the stated probability, otherwise a "
-        "random category by its frequency. Grades are from 1 to 5, and of a rater one beside the true one "
+        "random category by its frequency. Grades are from 1 to 5, and of a rater one next to the true one "
         "with 10, 60 or 20%; in the last case 2% are arbitrary.",
     ),
     "case scores": (

@@ -54,7 +54,7 @@ def at_infinity(n_groups: int, word: str) -> dict[str, float]:
 
 
 def _disparities(
-    truth: Floats, predicted: Floats, group: Floats, cluster: Any, *, seed: int, **_: Any
+    truth: Any, predicted: Any, group: Any, cluster: Any, *, seed: int, **_: Any
 ) -> dict[str, cal.results.Estimate]:
     evaluation = cal.classification(
         *(truth, predicted),

@@ -153,6 +153,7 @@ def test_a_result_is_read_from_json() -> None:
     assert [row["lowest"] for row in found.rows()] == [d.lowest for d in found]
     assert found["site", "equal_opportunity_difference"] == found["equal-opportunity-difference"]
     assert "equalized-odds-ratio" in str(found)
+    assert "| site | equalized-odds-ratio |" in found.to_format("markdown")
 
 
 @pytest.mark.parametrize(

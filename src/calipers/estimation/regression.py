@@ -119,11 +119,12 @@ def add_streamed_intervals(
     and the kurtosis of the errors.
     """
     if isinstance(rows, NumericMoments):
-        squared = rows.squared if isinstance(rows, FitMoments) else None
-        if squared is None or estimate.kind not in _KINDS_WITH_TAIL:
+        if not isinstance(rows, FitMoments) or estimate.kind not in _KINDS_WITH_TAIL:
             return estimate
         truth = rows.squared_truth if estimate.kind == "relative error" else None
-        columns = [moments for moments in (squared, truth) if moments is not None]
+        columns = [moments for moments in (rows.squared, truth) if moments is not None]
+        if not columns:
+            return estimate
         return replace(estimate, kurtosis_z=lambda: max(map(excess_kurtosis_z, columns)))
     if estimate.kind == "median":
         size = effective_size_from_weights(rows.weight)
