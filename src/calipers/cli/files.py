@@ -240,9 +240,10 @@ class Command(_DebugCommand, click.Command):
             raise
         except Exception as error:
             write_failure = ctx.meta.get(FAILURE_WRITER)
-            user_error = None if write_failure is None else describe_user_error(error)
-            if user_error is not None and user_error[0] == EXIT_BAD_INPUT:
-                write_failure(ctx, user_error[1])
+            if write_failure is not None:
+                user_error = describe_user_error(error)
+                if user_error is not None and user_error[0] == EXIT_BAD_INPUT:
+                    write_failure(ctx, user_error[1])
             raise
 
 
