@@ -246,8 +246,9 @@ def _find_command(words: str) -> click.Command | None:
 
     group: click.Command | None = cli
     for word in words.split():
-        is_subgroup = isinstance(group, click.Group) and word != "check"
-        group = group.get_command(click.Context(group), word) if is_subgroup else None
+        if not isinstance(group, click.Group) or word == "check":
+            return None
+        group = group.get_command(click.Context(group), word)
     return group
 
 

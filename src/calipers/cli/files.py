@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 #: As a path, the standard input or output.
 DASH = "-"
 
+#: Key in the context of a command of the function that reports a failure by its input.
+FAILURE_WRITER = "calipers.write_failure"
+
 #: Extensions that a page does not have; they belong to -o.
 NON_PAGE_SUFFIXES = (".json", ".csv", ".md", ".parquet", ".pdf")
 
@@ -236,11 +239,11 @@ class Command(_DebugCommand, click.Command):
         except (click.ClickException, click.exceptions.Exit, BrokenPipeError):
             raise
         except Exception as error:
-            user_error = describe_user_error(error) if "requirements" in ctx.params else None
-            if user_error is not None and user_error[0] == EXIT_BAD_INPUT:
-                from calipers.cli.requirements import write_failure
-
-                write_failure(ctx, user_error[1])
+            write_failure = ctx.meta.get(FAILURE_WRITER)
+            if write_failure is not None:
+                user_error = describe_user_error(error)
+                if user_error is not None and user_error[0] == EXIT_BAD_INPUT:
+                    write_failure(ctx, user_error[1])
             raise
 
 

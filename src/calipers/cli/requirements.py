@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.files import OutputFile
+from calipers.cli.files import FAILURE_WRITER, OutputFile
 from calipers.cli.options import combine_options, repeatable_option, text_option
 from calipers.cli.process import EXIT_UNMET, write_stderr
 from calipers.lazy_dataclasses import dataclass
@@ -26,6 +26,14 @@ github_summary_option = click.option(
     help="Add the result, and the outcome of each requirement, to the summary of a job on GitHub: "
     f"to the file that {SUMMARY_VARIABLE} names. What fails becomes an error annotation there.",
 )
+
+
+def _report_failures(context: click.Context, _: click.Parameter, value: Any) -> Any:
+    """Let a command report where its outcome goes that its input cannot be used."""
+    context.meta[FAILURE_WRITER] = write_failure
+    return value
+
+
 requirement_options = combine_options(
     repeatable_option(
         "--require requirements",
@@ -38,6 +46,7 @@ requirement_options = combine_options(
         "FILE.xml",
         "Write the outcome of each --require to this file (JUnit XML).",
         type=OutputFile(),
+        callback=_report_failures,
     ),
     github_summary_option,
 )

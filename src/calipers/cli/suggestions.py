@@ -463,8 +463,9 @@ def _suggest_classification(
     predicted = [c for c in columns if c.values and {*map(str, c.values)} <= {*classes}]
     predicted = [c for c in predicted if c in candidates or not c.is_numeric]
     requirement = "AUC >= 0.8"
+    systems: tuple[str, ...] = ()
     if len(classes) > 2 and per_class:
-        options["probability"], systems, requirement = [per_class], (), "macro-F1 >= 0.8"
+        options["probability"], requirement = [per_class], "macro-F1 >= 0.8"
     elif len(classes) == 2 and (probabilities or scores):
         role = "probability" if probabilities else "score"
         systems = tuple(c.name for c in probabilities or scores)
