@@ -25,6 +25,9 @@ ENOUGH = 2000
 
 #: Why a default misses, in one line: by patterns of the measure and of the world's name.
 EXPLAINED: Mapping[tuple[str, str], str] = {
+    ("attention-ratio*", "topics: attention, *"): (
+        "The ratio is skewed where a group has little of the target."
+    ),
     ("AUC", "areas: *0.995*"): "Near 1 the wider of two intervals is used.",
     ("AUC", "areas: *"): "With few effective rows, one row of unknown score is added.",
     (

@@ -82,7 +82,7 @@ def passages(
 
     References
     ----------
-    Kamps, Pehcevski, Kazai, Lalmas and Robertson (2008). INEX 2007 evaluation measures.
+    Kamps, Pehcevski, Kazai, Lalmas and Robertson (2008). The measures of INEX's Ad Hoc track.
 
     Examples
     --------

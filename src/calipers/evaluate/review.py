@@ -344,12 +344,12 @@ class _ReviewedBatches:
         if self.collection_size is not None and stop.n_required is None:
             if self.n_unreviewed and not self.n_outside:
                 return _Total(reason="nothing_sampled")
-            low, high = hypergeometric_limits(
+            limits = hypergeometric_limits(
                 self.outside_hits, self.n_outside, self.n_unreviewed, level
             )
             n_added = self.n_unreviewed * self.outside_hits / max(self.n_outside, 1)
-            totals = np.array([n_added, low, high]) + self.relevant[-1]
-            return _Total(*totals.tolist(), "exact (hypergeometric)")
+            value, low, high = (float(self.relevant[-1]) + n for n in (n_added, *limits))
+            return _Total(value, low, high, "exact (hypergeometric)")
         # Without the collection, the sample tells the recall of the whole review, or of a rule.
         batch = -1 if stop.n_required is None else stop.batch
         n, hits, relevant = self.n_hits, int(self.hits[batch]), float(self.relevant[batch])
@@ -366,7 +366,8 @@ class _ReviewedBatches:
             totals = max(relevant, 1.0) / np.array([value, high, low])
         if self.collection_size is not None:
             totals = np.minimum(totals, self.n_unreviewed + self.relevant[-1])
-        return _Total(*totals.tolist(), method)
+        value, low, high = totals.tolist()
+        return _Total(value, low, high, method)
 
 
 @dataclass(frozen=True)
