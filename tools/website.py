@@ -105,10 +105,19 @@ EXAMPLES = {
             _RETRIEVAL,
         ),
     ),
+    "joint-ensembles": (
+        (
+            "truth   = [[1.0, 2.0], [2.0, 4.0]]\n"
+            "members = [[[0.5, 2.0], [1.5, 3.0]], [[2.0, 3.0], [3.0, 5.0]]]"
+        ),
+        "cal.regression(truth, ensemble=members, measures={name!r}, interval='none')",
+    ),
     "uplift": (
-        "treatment = [1, 0, 1, 0, 1, 0, 1, 0, 1, 0]\n"
-        "outcome   = [1, 0, 1, 1, 0, 0, 1, 1, 0, 1]\n"
-        "score     = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0]",
+        (
+            "treatment = [1, 0, 1, 0, 1, 0, 1, 0, 1, 0]\n"
+            "outcome   = [1, 0, 1, 1, 0, 0, 1, 1, 0, 1]\n"
+            "score     = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0]"
+        ),
         "cal.uplift(treatment, outcome, score, measures={name!r}, interval='none')",
     ),
     "counts": (

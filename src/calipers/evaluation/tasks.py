@@ -1080,7 +1080,8 @@ REGRESSION = Task(
             is_separate=True,
             description="Members of an ensemble, or samples of a predicted distribution, in place "
             "of ``predicted``: an array, a dict or a data frame with a column for each member, in "
-            "any order; for several systems a dict from their names to such.",
+            "any order; for several systems a dict from their names to such. Of several outputs an "
+            "array of shape (n, n_members, n_outputs), or a dict from outputs to such tables.",
             type="array-like of shape (n, n_members), or dict of such",
         ),
         HUMAN,
