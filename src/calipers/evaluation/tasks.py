@@ -1749,7 +1749,7 @@ UPLIFT = Task(
     "uplift",
     verb="calipers.evaluate.uplift:uplift",
     unit="rows",
-    summary="Evaluate predicted effects of a treatment on the rows of an experiment.",
+    summary="Evaluate predicted effects of a treatment in an experiment.",
     help=f"""Evaluate predicted effects of a treatment (uplift) {_TABLE_HELP}.
 
     The rows are those of a randomized experiment: the outcome of each is known with the treatment
