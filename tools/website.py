@@ -105,6 +105,13 @@ EXAMPLES = {
             _RETRIEVAL,
         ),
     ),
+    "joint-ensembles": (
+        (
+            "truth   = [[1.0, 2.0], [2.0, 4.0]]\n"
+            "members = [[[0.5, 2.0], [1.5, 3.0]], [[2.0, 3.0], [3.0, 5.0]]]"
+        ),
+        "cal.regression(truth, ensemble=members, measures={name!r}, interval='none')",
+    ),
     "uplift": (
         (
             "treatment = [1, 0, 1, 0, 1, 0, 1, 0, 1, 0]\n"

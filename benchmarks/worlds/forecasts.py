@@ -3,6 +3,7 @@ and ensembles, whose spread is that of the row or smaller."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import cache, partial
 from typing import Any
@@ -122,9 +123,33 @@ def ensembles(rows: int, word: str) -> World:
     return World("forecasts", word, f"{rows} rows", found, draw, rows >= 400)
 
 
+def joint_ensembles(rows: int) -> World:
+    """Ten members of two independent outputs, drawn as the truth is about what is predicted."""
+    size = 10
+    of_two = math.sqrt(math.pi)  # the mean distance of two
+    root = math.sqrt(2.0) * math.gamma(0.75) / math.sqrt(math.pi)  # of |y₁ − y₂|, its root
+    variance = 2 / math.sqrt(math.pi) - root**2
+    truth_of_scores = {
+        "energy-score": of_two * (1 - (1 - 1 / size) / 2),
+        "energy-score(fair=True)": of_two / 2,
+        "variogram-score": 2 * variance * (1 + 1 / size),
+    }
+
+    def draw(random: Random) -> Evaluate:
+        centre = np.repeat(random.normal(size=(rows, 1)), 2, axis=1)
+        truth = centre + random.normal(size=(rows, 2))
+        members = centre[:, None] + random.normal(size=(rows, size, 2))
+        measures = tuple(truth_of_scores)
+        return partial(cal.regression, truth, ensemble=members, measures=measures, curves=False)
+
+    name = "of two outputs"
+    return World("ensembles", name, f"{rows} rows", lambda: truth_of_scores, draw, rows >= 400)
+
+
 def worlds() -> list[World]:
     """Those whose coverage is measured."""
     return [
         *(make(n) for make in (forecasts, forecast_pairs) for n in (10, 40, 200)),
         *(ensembles(n, word) for word in WIDTHS for n in (20, 100, 400)),
+        *(joint_ensembles(n) for n in (20, 100, 400)),
     ]

@@ -164,3 +164,57 @@ def test_the_command_and_the_page(tmp_path: Path) -> None:
     found = cal.from_json((tmp_path / "r.json").read_text("utf-8"))
     assert found["gfs", "CRPS"].value == pytest.approx(crps(ENSEMBLES["a"]))
     assert "Continuous ranked probability score" in (tmp_path / "page.html").read_text("utf-8")
+
+
+def test_scores_of_several_outputs_are_those_of_pairs_by_hand() -> None:
+    truth = RANDOM.normal(size=(ROWS, 3))
+    members = truth[:, None] + RANDOM.normal(size=(ROWS, 6, 3))
+    energy, fair, variogram = 0.0, 0.0, 0.0
+    for y, row in zip(truth, members, strict=True):
+        error = np.mean([np.linalg.norm(x - y) for x in row])
+        pairs = sum(float(np.linalg.norm(x - z)) for x in row for z in row)
+        energy += float(error) - pairs / 36 / 2
+        fair += float(error) - pairs / 30 / 2
+        for i in range(3):
+            for j in range(3):
+                expected = np.mean(np.abs(row[:, i] - row[:, j]) ** 0.5)
+                variogram += float(abs(y[i] - y[j]) ** 0.5 - expected) ** 2
+    names = ["energy-score", "energy-score(fair=True)", "variogram-score"]
+    found = cal.regression(truth, ensemble=members, measures=names)
+    values = [e.value for e in found]
+    assert values == pytest.approx([energy / ROWS, fair / ROWS, variogram / ROWS])
+    by_output = {str(k): members[..., k] for k in range(3)}
+    systems = {"array": members, "tables": by_output}
+    both = cal.regression(truth, ensemble=systems, measures=names)
+    assert [e.value for e in both] == pytest.approx(2 * values)
+    assert cal.regression(truth, ensemble=by_output).systems == ("system",)
+    # Of a single output it is the CRPS.
+    single = cal.regression(truth[:, :1], ensemble=members[..., :1], outputs=["a"])
+    crps_of_one = cal.regression(truth[:, 0], ensemble=members[..., 0], measures=["CRPS"])
+    assert single["energy-score"].value == pytest.approx(crps_of_one["CRPS"].value)
+
+
+@pytest.mark.parametrize(
+    ("ensemble", "message"),
+    [
+        (np.zeros((4, 5)), r"ensemble: has the shape \(4, 5\)"),
+        (np.zeros((4, 5, 3)), r"ensemble: has the shape \(4, 5, 3\)"),
+        ({"x": np.zeros((4, 5, 2)), "y": np.zeros((4, 2))}, "ensemble 'y': has the shape"),
+        ({"a": np.zeros((4, 5)), "b": np.zeros((4, 6))}, r"outputs have \[5, 6\] members"),
+        ({"s": {"a": np.zeros((4, 5))}}, "expected the members of each output"),
+    ],
+)
+def test_what_is_told_of_members_of_several_outputs(ensemble: Any, message: str) -> None:
+    truth = {"a": np.zeros(4), "b": np.zeros(4)}
+    with pytest.raises(cal.InputError, match=message):
+        cal.regression(truth, ensemble=ensemble)
+
+
+def test_measures_of_one_output_and_of_several() -> None:
+    members = np.zeros((4, 5, 2))
+    with pytest.raises(cal.InputError, match="CRPS is of one output"):
+        cal.regression(np.zeros((4, 2)), ensemble=members, measures=["CRPS"])
+    with pytest.raises(cal.InputError, match="energy-score needs ensemble= of several outputs"):
+        cal.regression(np.zeros(4), ensemble=members[..., 0], measures=["energy-score"])
+    with pytest.raises(cal.InputError, match="energy-score"):
+        cal.regression(np.zeros(4), np.zeros(4), measures=["energy-score"])

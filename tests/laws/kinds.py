@@ -189,6 +189,12 @@ def _members(definition: Definition, rows: Sequence[Row]) -> Moments:
     return Moments.from_rows(losses, _weights(rows))
 
 
+def _joint_members(definition: Definition, rows: Sequence[Row]) -> Moments:
+    truth = np.array([row[0] for row in rows], float).reshape(len(rows), 2)
+    members = np.array([row[1] for row in rows], float).reshape(len(rows), 3, 2)
+    return Moments.from_rows(definition.example().losses(truth, members), _weights(rows))
+
+
 def _quantile_ratios(definition: Definition, rows: Sequence[Row]) -> NumericMoments:
     truth = np.array([row[0] for row in rows], float)
     said = np.array([row[1] for row in rows], float).reshape(len(rows), 5)
@@ -470,6 +476,10 @@ KINDS = {
         Kind("ensembles", Moments,
              st.tuples(NUMBERS, st.tuples(*[NUMBERS] * 5), WEIGHTS),
              _members, lambda rows, _: [(y, (y,) * 5, w) for y, _, w in rows]),
+        Kind("joint-ensembles", Moments,
+             st.tuples(st.tuples(NUMBERS, NUMBERS),
+                       st.tuples(*[st.tuples(NUMBERS, NUMBERS)] * 3), WEIGHTS),
+             _joint_members, lambda rows, _: [(y, (y,) * 3, w) for y, _, w in rows]),
         *(Kind(family, on, st.tuples(st.just(0.0), POSITIVE, WEIGHTS), build, _same)
           for family, on, build in (("costs", Moments, _losses),
                                     ("cost-quantiles", NumericRows, _numbers))),

@@ -35,6 +35,7 @@ BATCHES = {
     "regression": ("regression", "fit", "order"),
     "predicted quantiles": ("quantiles", "quantile-ratios"),
     "ensembles": ("ensembles",),
+    "joint ensembles": ("joint-ensembles",),
     "retrieval": ("retrieval",),
     "grouped": ("groups", "diversity", "fairness", "preferences"),
     "sampled": ("sampled",),
@@ -113,6 +114,13 @@ def evaluation(task: str, rows: int, interval: str, weighted: bool) -> cal.Evalu
         target = generator.normal(size=rows)
         ensemble = {
             name: target[:, None] + generator.normal(0, noise, (rows, 9))
+            for name, noise in systems(0.6, 0.3)
+        }
+        return cal.regression(target, ensemble=ensemble, **options)
+    if task == "joint ensembles":
+        target = generator.normal(size=(rows, 2))
+        ensemble = {
+            name: target[:, None] + generator.normal(0, noise, (rows, 9, 2))
             for name, noise in systems(0.6, 0.3)
         }
         return cal.regression(target, ensemble=ensemble, **options)

@@ -73,6 +73,7 @@ def _gain_chart(name: str, title: str, explanation: str, **options: Any) -> Curv
         explanation=explanation,
         source="uplift",
         curve=partial(gain_curve, kind=name),
+        is_conservative=False,
         **options,
     )
 

@@ -18,7 +18,7 @@ from calipers.data.arrays import (
     to_quantities,
 )
 from calipers.data.class_probabilities import is_table
-from calipers.data.errors import InputError, format_value
+from calipers.data.errors import InputError, format_names, format_value
 
 
 def is_one_system(values: Any) -> bool:
@@ -138,6 +138,38 @@ def to_members(values: Any, input_name: str, rows: int) -> Floats:
     for column in columns:
         check_length(column, rows, input_name)
     return np.column_stack(columns)
+
+
+def to_joint_members(values: Any, input_name: str, outputs: tuple[str, ...], rows: int) -> Floats:
+    """Return the members of an ensemble of several outputs, of shape (n, n_members, n_outputs).
+
+    The input is an array of that shape, or has a table of members for each output, by its name.
+
+    Raises
+    ------
+    InputError
+        If outputs differ in their numbers of members, or in their names, or are not numbers.
+    """
+    if isinstance(values, Mapping):
+        if sorted(map(str, values)) != sorted(outputs):
+            raise InputError(
+                f"{input_name}: has {format_names(list(map(str, values)))}, expected the members "
+                f"of each output: {format_names(outputs)}"
+            )
+        tables = {str(name): table for name, table in values.items()}
+    else:
+        array = np.asarray(values)
+        if array.ndim != 3 or array.shape[2] != len(outputs):
+            raise InputError(
+                f"{input_name}: has the shape {array.shape}, expected one of (n, n_members, "
+                f"{len(outputs)}), or a table of members for each output"
+            )
+        tables = {name: array[..., index] for index, name in enumerate(outputs)}
+    members = [to_members(tables[name], f"{input_name} of {name!r}", rows) for name in outputs]
+    sizes = {table.shape[1] for table in members}
+    if len(sizes) > 1:
+        raise InputError(f"{input_name}: outputs have {sorted(sizes)} members, expected as many")
+    return np.stack(members, axis=2)
 
 
 def _level(name: Any, input_name: str) -> float:

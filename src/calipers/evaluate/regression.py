@@ -20,13 +20,22 @@ from calipers.evaluation.availability import OUTPUT_REASONS
 from calipers.evaluation.models import check_model_arguments, has_estimators, predict_numbers
 from calipers.evaluation.options import MeasureNames
 from calipers.evaluation.problems.multioutput import MultioutputProblem
-from calipers.evaluation.problems.quantiles import EnsembleProblem, QuantileProblem
+from calipers.evaluation.problems.quantiles import (
+    EnsembleProblem,
+    JointEnsembleProblem,
+    QuantileProblem,
+)
 from calipers.evaluation.problems.regression import RegressionProblem
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.slice_definitions import Bins
 from calipers.evaluation.source import open_source
 from calipers.evaluation.stored_predictions import Baseline
-from calipers.evaluation.stream_columns import StreamColumns, flatten_names, wrap_unnamed
+from calipers.evaluation.stream_columns import (
+    StreamColumns,
+    flatten_names,
+    memory_only_error,
+    wrap_unnamed,
+)
 from calipers.evaluation.tasks import REGRESSION
 from calipers.results import Evaluation
 
@@ -98,7 +107,8 @@ def regression(
     ensemble : array-like of shape (n, n_members), or dict of such, optional
         Members of an ensemble, or samples of a predicted distribution, in place of ``predicted``:
         an array, a dict or a data frame with a column for each member, in any order; for several
-        systems a dict from their names to such.
+        systems a dict from their names to such. Of several outputs an array of shape (n, n_members,
+        n_outputs), or a dict from outputs to such tables.
     human : array-like of shape (n,), optional
         Truth by people of some rows, if ``truth`` is that of a judge, such as a language model: in
         the form of ``truth``, with a missing value where a row has none. Values then rest on these
@@ -278,6 +288,8 @@ def regression(
     _check_series(fields, is_multioutput=is_multioutput)
     if is_multioutput:
         problem = MultioutputProblem.from_columns(truth, outputs)
+        if predicted is None:
+            problem = JointEnsembleProblem(problem.names)
         number = len(to_outputs(truth, "truth", problem.names))
     elif predicted is None:
         is_ensemble = row_columns["quantiles"] is None
@@ -332,9 +344,9 @@ def _check_predictions(columns: Mapping[str, Any], *, is_multioutput: bool) -> N
     kinds = [role for role in ("predicted", *DISTRIBUTION_ROLES) if columns.get(role) is not None]
     if len(kinds) != 1:
         raise InputError("regression takes predicted=, or else quantiles= or ensemble=")
-    if is_multioutput and kinds != ["predicted"]:
-        reason = OUTPUT_REASONS[kinds[0]]
-        raise InputError(f"{kinds[0]}= are of one output; the truth has several: {reason}")
+    if is_multioutput and kinds == ["quantiles"]:
+        reason = OUTPUT_REASONS["quantiles"]
+        raise InputError(f"quantiles= are of one output; the truth has several: {reason}")
 
 
 def _problem_from_stream(
@@ -348,6 +360,10 @@ def _problem_from_stream(
     is_multioutput = outputs is not None or len(flatten_names(columns.truth)) > 1
     _check_predictions(output_columns, is_multioutput=is_multioutput)
     _check_series(fields, is_multioutput=is_multioutput)
+    if is_multioutput and "predicted" not in output_columns:
+        raise memory_only_error(
+            "ensemble", columns.engine, "members of several outputs are arrays of three dimensions"
+        )
     if is_multioutput:
         wide = replace(
             columns, output_columns={"predicted": wrap_unnamed(output_columns["predicted"])}

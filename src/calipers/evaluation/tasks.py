@@ -1090,7 +1090,8 @@ REGRESSION = Task(
             is_separate=True,
             description="Members of an ensemble, or samples of a predicted distribution, in place "
             "of ``predicted``: an array, a dict or a data frame with a column for each member, in "
-            "any order; for several systems a dict from their names to such.",
+            "any order; for several systems a dict from their names to such. Of several outputs an "
+            "array of shape (n, n_members, n_outputs), or a dict from outputs to such tables.",
             type="array-like of shape (n, n_members), or dict of such",
         ),
         HUMAN,
@@ -1842,7 +1843,7 @@ UPLIFT = Task(
     "uplift",
     verb="calipers.evaluate.uplift:uplift",
     unit="rows",
-    summary="Evaluate predicted effects of a treatment on the rows of an experiment.",
+    summary="Evaluate predicted effects of a treatment in an experiment.",
     help=f"""Evaluate predicted effects of a treatment (uplift) {_TABLE_HELP}.
 
     The rows are those of a randomized experiment: the outcome of each is known with the treatment

@@ -21,11 +21,11 @@ class Family:
         Name of the family.
     reads : str
         What the measures take of a system: ``"labels"``, ``"scores"``, ``"probabilities"``,
-        ``"numbers"``, ``"quantiles"``, ``"ensembles"`` or ``"rankings"``, ``"sets"`` of labels, the
-        ``"ranks"`` of the true classes, ``"partitions"`` of points, ``"ratings"`` of items,
-        ``"case scores"``, ``"samples"`` or ``"reference scores"`` of cases without a truth,
-        ``"uplift"``, ``"costs"``, ``"risks"`` or ``"survival probabilities"``, or a word of a new
-        task.
+        ``"numbers"``, ``"quantiles"``, ``"ensembles"``, ``"joint ensembles"`` of several outputs,
+        ``"rankings"``, ``"sets"`` of labels, the ``"ranks"`` of the true classes, ``"partitions"``
+        of points, ``"ratings"`` of items, ``"case scores"``, ``"samples"`` or
+        ``"reference scores"`` of cases without a truth, ``"uplift"``, ``"costs"``, ``"risks"`` or
+        ``"survival probabilities"``, or a word of a new task.
     home : str, optional
         Module that registers the measures, imported when one of them is requested. By default they
         are registered elsewhere.
@@ -108,6 +108,7 @@ FAMILIES: dict[str, Family] = {
         _make_family("quantiles", "quantiles", "quantiles"),
         _make_family("quantile-ratios", "quantiles", "quantiles"),
         _make_family("ensembles", "ensembles", "quantiles"),
+        _make_family("joint-ensembles", "joint ensembles", "quantiles"),
         _make_family("partitions", "partitions", "partitions"),
         _make_family("silhouettes", "distances", "cluster_indices", label_kind="cluster"),
         _make_family("dispersion", "points", "cluster_indices"),
@@ -135,7 +136,10 @@ TASKS: dict[str, tuple[str, ...]] = {
         *("sessions", "exposure", "instructions"),
     ),
     "classification": ("counts", "scores", "probabilities", "calibration", "ranks", "soft"),
-    "regression": ("regression", "fit", "order", "quantiles", "quantile-ratios", "ensembles"),
+    "regression": (
+        *("regression", "fit", "order", "quantiles", "quantile-ratios", "ensembles"),
+        "joint-ensembles",
+    ),
     "multilabel": ("multilabel", "label-ranks"),
     "clustering": ("partitions", "silhouettes", "dispersion", "separations", "densities"),
     "survival": ("survival", "survival-probabilities"),

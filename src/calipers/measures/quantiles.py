@@ -205,3 +205,68 @@ def quantile_coverage(m: Moments, level: float) -> FloatArray:
     It should equal the level of the quantile. It ranges from 0 to 1 and is undefined without rows.
     """
     return np.asarray(m.mean)
+
+
+# --- Ensembles of several outputs -----------------------------------------------------------------
+
+
+def _energy_scores(truth: FloatArray, members: FloatArray, *, fair: bool = False) -> FloatArray:
+    """Compute the energy score of each row; members have the shape (n, n_members, n_outputs)."""
+    n_rows, size = members.shape[:2]
+    distance = np.zeros(n_rows)
+    for shift in range(1, size):  # each pair of different members, with a member further on
+        difference = members - np.roll(members, shift, axis=1)
+        distance += np.sqrt(np.square(difference).sum(axis=-1)).sum(axis=1)
+    error = np.sqrt(np.square(members - truth[:, None]).sum(axis=-1)).mean(axis=1)
+    pairs = size * max(size - 1, 1) if fair else size**2
+    return np.asarray(error - distance / pairs / 2)
+
+
+def _variogram_scores(truth: FloatArray, members: FloatArray, p: float) -> FloatArray:
+    """Compute the variogram score of each row."""
+    scores = np.zeros(len(truth))
+    for i in range(truth.shape[1]):
+        for j in range(truth.shape[1]):
+            observed = np.abs(truth[:, i] - truth[:, j]) ** p
+            expected = (np.abs(members[..., i] - members[..., j]) ** p).mean(axis=1)
+            scores += np.square(observed - expected)
+    return scores
+
+
+_joint_loss = partial(_quantile_loss, family="joint-ensembles", perfect=None)
+
+
+@_joint_loss(
+    "energy-score",
+    aliases=("energy_score", "es_ensemble"),
+    range=(-inf, inf),
+    row_formula=_energy_scores,
+    reference="Gneiting and Raftery 2007",
+)
+def energy_score(m: Moments, *, fair: bool = False) -> FloatArray:
+    """Energy score of an ensemble of several outputs: mean of ‖x − y‖ − ½·mean of ‖x − x′‖.
+
+    The first mean is over the members x, the second over all ordered pairs of members, and the norm
+    is Euclidean, so that outputs with large units count most. It is the CRPS for a single output.
+    With ``fair`` the second mean is over pairs of different members, as in ``CRPS(fair=True)``, and
+    the score may be negative. Otherwise it is nonnegative; it is undefined if there are no rows.
+    """
+    return np.asarray(m.mean)
+
+
+@_joint_loss(
+    "variogram-score",
+    aliases=("variogram_score", "vs_ensemble"),
+    range=(0, inf),
+    row_formula=_variogram_scores,
+    reference="Scheuerer and Hamill 2015",
+)
+def variogram_score(m: Moments, p: float = 0.5) -> FloatArray:
+    """Variogram score of an ensemble: how well it predicts differences between outputs.
+
+    It is the sum over ordered pairs of outputs i and j of (|yᵢ − yⱼ|ᵖ − mean of |xᵢ − xⱼ|ᵖ)², where
+    the mean is over members. It is more sensitive than the energy score to correlations of the
+    outputs, and does not see an error that all outputs share. It is nonnegative; it is undefined if
+    there are no rows.
+    """
+    return np.asarray(m.mean)

@@ -13,9 +13,10 @@ from calipers.estimation.regression import MomentRows
 from calipers.lazy_dataclasses import dataclass
 from calipers.measures.regression import MEDIAN_LOSSES
 from calipers.statistics import EnsembleRows, FloatArray, Moments, NumericMoments, QuantileRows
+from calipers.statistics.base import row_blocks
 from calipers.statistics.quantiles import NoLevelError
 from calipers.statistics.regression import SortedValues
-from calipers.systems.base import NAN, SystemOutput
+from calipers.systems.base import NAN, RowSystem, SystemOutput
 from calipers.systems.regression import RegressionOutput
 
 if TYPE_CHECKING:
@@ -100,6 +101,8 @@ class QuantileOutput(SystemOutput):
     def check_measure(self, measure: Measure) -> None:
         """Check that the quantiles that the measure needs were predicted."""
         try:
+            if measure.definition.reads == "joint ensembles":
+                raise InputError(f"{self.name}: {measure} needs ensemble= of several outputs")
             if measure.definition.reads == "ensembles" and not isinstance(self, EnsembleOutput):
                 raise InputError(f"{self.name}: {measure} needs ensemble=, members of each row")
             problem = self.binary_problem(measure)
@@ -160,3 +163,51 @@ class EnsembleOutput(QuantileOutput):
             return None
         is_of_mean = measure.definition.row_formula not in MEDIAN_LOSSES
         return self._point_predictions(None if is_of_mean else measure.parameters.get("alpha", 0.5))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class JointEnsembleOutput(RowSystem):
+    """Members of the ensemble of one system, each with several outputs.
+
+    Attributes
+    ----------
+    outputs : tuple of str
+        Names of the outputs.
+    truth : array of shape (n, n_outputs)
+        True values.
+    members : array of shape (n, n_members, n_outputs)
+        Members of each row.
+    """
+
+    outputs: tuple[str, ...]
+    truth: FloatArray
+    members: FloatArray
+
+    columns: ClassVar = ("truth", "members", "weight")
+    output_fields: ClassVar = {"members": float}
+
+    def shared_inputs(self) -> tuple[Any, dict[str, Any]]:
+        """Return the truth of each row, and the names of the outputs."""
+        return self.truth, {"outputs": list(self.outputs)}
+
+    def check_measure(self, measure: Measure) -> None:
+        """Check that the measure is one of all outputs together."""
+        if measure.definition.reads != "joint ensembles":
+            raise InputError(
+                f"{measure} is of one output, and ensembles of several outputs are evaluated "
+                "together, by energy-score and variogram-score; give the columns of one output"
+            )
+
+    def sample_for(self, measure: Measure) -> RowValues:
+        """Return the value of each row."""
+        losses = self.cached(measure, lambda: self._losses(measure))
+        return RowValues(losses, self.weight, self.clusters, self.settings)
+
+    def _losses(self, measure: Measure) -> FloatArray:
+        """Return the value of each row, of a block of rows at a time."""
+        n_numbers = self.members.shape[1] * self.members.shape[2]
+        losses = [
+            measure.losses(self.truth[rows], self.members[rows])
+            for rows in row_blocks(len(self.truth), n_numbers)
+        ]
+        return np.concatenate([np.zeros(0), *losses])

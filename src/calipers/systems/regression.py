@@ -63,6 +63,7 @@ class RegressionOutput(SystemOutput):
         "numbers": ("predicted", "predicted numbers"),
         "quantiles": ("quantiles", "quantiles= of each row"),
         "ensembles": ("ensemble", "ensemble=, members of each row"),
+        "joint ensembles": ("joint_members", "ensemble= of several outputs"),
     }
 
     def check_measure(self, measure: Measure) -> None:

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from calipers.curves.lazy_curves import QuantileCurves
 from calipers.data.arrays import to_quantities
 from calipers.data.errors import InputError
-from calipers.data.quantiles import is_one_system, to_members, to_quantiles
+from calipers.data.multioutput import to_outputs
+from calipers.data.quantiles import (
+    is_one_system,
+    to_joint_members,
+    to_members,
+    to_quantiles,
+)
 from calipers.evaluation.finding_inputs import from_quantiles
 from calipers.evaluation.problems.regression import RegressionProblem
 from calipers.evaluation.sample import Problem
@@ -27,7 +33,7 @@ if TYPE_CHECKING:
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.results import Finding
-    from calipers.systems.quantiles import EnsembleOutput, QuantileOutput
+    from calipers.systems.quantiles import EnsembleOutput, JointEnsembleOutput, QuantileOutput
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,3 +159,41 @@ def _check_levels(systems: Mapping[str, QuantileOutput]) -> None:
                 f"quantiles: {first.name} has the levels {a}, {system.name} has {b}; systems are "
                 "compared at the same levels"
             )
+
+
+@dataclass(frozen=True, eq=False)
+class JointEnsembleProblem(Problem):
+    """Prediction of several outputs together, by the members of an ensemble."""
+
+    task = "regression"
+    names: tuple[str, ...]
+
+    def systems(self, batch: Batch, settings: Settings) -> dict[str, JointEnsembleOutput]:
+        """Return the systems on rows in memory."""
+        from calipers.systems.quantiles import JointEnsembleOutput
+
+        target, repeats = to_outputs(batch["truth"], "truth", self.names), batch.frequencies
+        outputs = batch["ensemble"]
+        is_single = not isinstance(outputs, Mapping) or set(map(str, outputs)) == set(self.names)
+        systems = {}
+        by_system = {DEFAULT_SYSTEM_NAME: outputs} if is_single else outputs
+        for name, table in named_systems(by_system, "ensemble").items():
+            input_name = column_name("ensemble", name)
+            members = to_joint_members(table, input_name, self.names, len(target))
+            systems[name] = JointEnsembleOutput(
+                name=name,
+                outputs=self.names,
+                truth=repeats(target),
+                members=repeats(members),
+                **batch.shared_columns(settings),
+            )
+        return systems
+
+    def default_measures(self, systems: Mapping[str, Any]) -> Sequence[str]:
+        """Return the scores of all outputs together."""
+        return ("energy-score", "variogram-score")
+
+    def conventions(self, sample: Sample) -> Mapping[str, Any]:
+        """Return the outputs, and the number of members of each system."""
+        sizes = {name: s.members.shape[1] for name, s in sample.template_systems.items()}
+        return {"outputs": list(self.names), "members": sizes}

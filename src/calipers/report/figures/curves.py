@@ -105,6 +105,8 @@ class CurveChart(ChartDefinition):
         Name of the ``series`` of curves.
     band_note : str, default=""
         Note on the band, if it is not that of the curve at fixed thresholds.
+    is_conservative : bool, default=True
+        Whether simultaneous bands contain the whole curve more often than the level says.
     needs : tuple of str
         Other kinds of curves that the chart includes.
     part_of : str
@@ -138,6 +140,7 @@ class CurveChart(ChartDefinition):
     curves_of_system: int = 0
     series_name: str = "class"
     band_note: str = ""
+    is_conservative: bool = True
     needs: tuple[str, ...] = ()
     part_of: str = ""
     on_request: bool = False
@@ -305,8 +308,8 @@ class CurveChart(ChartDefinition):
             )
         if any(len(c.simultaneous_low) for c in curves):
             sentences.append(
-                f"Paler: {level} simultaneous band ({method_text(first.simultaneous_method)}), "
-                "which is conservative."
+                f"Paler: {level} simultaneous band ({method_text(first.simultaneous_method)})"
+                f"{', which is conservative' if self.is_conservative else ''}."
             )
         sentences += _points_caption([c for c in curves if is_point(c)], len(curves), level)
         sentences += plane.extra_sentences(curves) if plane.has_only_points(curves) else []
