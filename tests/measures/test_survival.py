@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
 from calipers.measures import Measure, parse
 from calipers.statistics import SurvivalRows
@@ -161,3 +162,25 @@ def test_a_weight_of_two_is_the_row_twice_and_replicates_are_the_values_of_each(
         columns: Any = (rows.time, rows.event, rows.risk, rows.survival)
         drawn = SurvivalRows.from_rows(*(c[repeated] for c in columns), times=TIMES)
         assert value == pytest.approx(float(measure(name).apply(drawn)), rel=1e-12, nan_ok=True)
+
+
+def test_d_calibration_by_hand() -> None:
+    """Of ten bins: an event at a probability of 0.75; censored at 0.25; beyond the last time, at 0.1."""
+    rows = SurvivalRows.from_rows(
+        np.array([1.0, 3.0, 9.0]),
+        np.array([True, False, True]),
+        np.zeros(3),
+        np.array([[0.5, 0.2, 0.1], [0.6, 0.3, 0.2], [0.9, 0.5, 0.1]]),
+        times=(2.0, 3.0 - 0.5, 3.5),
+    )
+    # Between 2.5, where it is 0.3, and 3.5, where it is 0.2.
+    first, second, third = np.zeros(10), np.zeros(10), np.zeros(10)
+    first[7] = 1.0
+    second[:3] = [0.1 / 0.25, 0.1 / 0.25, 0.05 / 0.25]
+    third[0] = 1.0
+    expected = (first + second + third) / 3
+    np.testing.assert_allclose(rows.reached_bins(10).mean(axis=0), expected, atol=1e-12)
+    deviation = np.sqrt(np.square(10 * expected - 1).mean())
+    assert float(measure("D-calibration").apply(rows)) == pytest.approx(deviation)
+    tail = float(measure("D-calibration-p").apply(rows))
+    assert tail == pytest.approx(chi2.sf(3 * deviation**2, 9))
