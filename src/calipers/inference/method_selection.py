@@ -405,7 +405,7 @@ INTERVAL_RULES: Mapping[str, tuple[MethodRule, ...]] = {
     "proportion of pairs": _RANK_RULES,
     "weighted by censoring": (
         MethodRule("noncentral chi-square", tries=True),
-        MethodRule("delta", tries=True),
+        MethodRule("delta", caution=_caution_heavy_tail, tries=True),
         MethodRule("percentile", tries=True),
         MethodRule("delta"),
     ),
