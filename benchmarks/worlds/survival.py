@@ -62,7 +62,7 @@ def _evaluation(
         name: np.exp(-np.exp(np.minimum(risk, 700))[:, None] * np.array(times))
         for name, risk in said.items()
     }
-    arguments = {"survival": survival, "times": times, "measures": _measures(times)}
+    arguments: dict[str, Any] = {"survival": survival, "times": times, "measures": _measures(times)}
     return partial(cal.survival, time, event, said, **arguments)
 
 

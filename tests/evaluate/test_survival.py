@@ -44,10 +44,11 @@ def by_time(name: str) -> dict[float, Any]:
 
 
 def test_forms_of_probabilities_are_one_and_so_is_the_command(tmp_path: Path) -> None:
-    whole = cal.survival(TIME, EVENT, survival=SURVIVAL, times=list(TIMES))
+    whole: Any = cal.survival(TIME, EVENT, survival=SURVIVAL, times=list(TIMES))
     assert [e.measure for e in whole][:5] == [
         *("C-index", "Uno-C@1.5", "integrated-AUC", "integrated-Brier", "OE-ratio@1.5")
     ]
+    other: Any
     for other in (
         cal.survival(TIME, EVENT, survival={name: by_time(name) for name in "ab"}),
         cal.survival("months", "died", survival={"a": "a_*", "b": "b_*"}, data=TABLE),
@@ -91,11 +92,12 @@ def test_counts_clusters_and_slices() -> None:
         "months", "died", data=pa.concat_tables([thrice] * 3), cluster="row", **asked
     )
     single = cal.survival("months", "died", data=TABLE, **asked)
-    np.testing.assert_allclose(*[[e.value for e in ev] for ev in (clustered, single)], rtol=1e-9)
-    lengths = [[e.high - e.low for e in ev][:5] for ev in (clustered, single)]
-    np.testing.assert_allclose(*lengths, rtol=0.1)
+    found, expected_values = ([e.value for e in ev] for ev in (clustered, single))
+    np.testing.assert_allclose(found, expected_values, rtol=1e-9)
+    first, second = ([e.high - e.low for e in ev][:5] for ev in (clustered, single))
+    np.testing.assert_allclose(first, second, rtol=0.1)
     half = np.arange(ROWS) % 2
-    sliced = cal.survival(TIME, EVENT, RISK, slices={"half": half}, measures="Uno-C")
+    sliced: Any = cal.survival(TIME, EVENT, RISK, slices={"half": half}, measures="Uno-C")
     own = cal.survival(TIME[half == 0], EVENT[half == 0], RISK[half == 0], measures="Uno-C")
     assert sliced.slices[0].estimate.value == own["Uno-C"].value
 

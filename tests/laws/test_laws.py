@@ -444,7 +444,14 @@ def test_the_order_of_documents_changes_nothing(data: st.DataObject) -> None:
 
 
 #: What depends on how many rows there are, which weights do not say: their effective number does.
-OF_EFFECTIVE_ROWS = ("RMSCE", "accuracy-p", "adjusted-R2", "Spiegelhalter", "Hosmer", "D-calibration-p")
+OF_EFFECTIVE_ROWS = (
+    "RMSCE",
+    "accuracy-p",
+    "adjusted-R2",
+    "Spiegelhalter",
+    "Hosmer",
+    "D-calibration-p",
+)
 
 
 @pytest.mark.slow

@@ -96,5 +96,7 @@ def test_the_numbers_that_the_notes_speak_of() -> None:
 
 @pytest.mark.parametrize("name", ["concordance_index", "C-index", "concordance"])
 def test_the_concordance_of_survival_is_not_that_of_numbers(name: str) -> None:
-    with pytest.raises(UnknownMeasureError, match="is C-index of survival; of two classes it is AUC"):
+    with pytest.raises(
+        UnknownMeasureError, match="is C-index of survival; of two classes it is AUC"
+    ):
         parse(name, TASKS["regression"])

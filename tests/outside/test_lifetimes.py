@@ -87,7 +87,9 @@ def test_it_is_short_and_values_are_those_of_pairs_by_hand(task: ModuleType) -> 
 
 def test_weights_counts_and_clusters(task: ModuleType) -> None:
     weighted = task.lifetimes(data=TABLE, weight="w", **ASKED)
-    assert weighted["a", "lifetime-concordance"].value == pytest.approx(by_hand(RISK, weight=COLUMNS["w"]))
+    assert weighted["a", "lifetime-concordance"].value == pytest.approx(
+        by_hand(RISK, weight=COLUMNS["w"])
+    )
     counted = task.lifetimes(data=TABLE, count="n", **ASKED)
     repeated = TABLE.take(np.repeat(np.arange(ROWS), COLUMNS["n"]))
     assert np.allclose(of(counted), of(task.lifetimes(data=repeated, **ASKED)))
@@ -145,7 +147,9 @@ def test_ids_and_missing_values(task: ModuleType) -> None:
         task.lifetimes(data=without, **ASKED)
     for engine in ("memory", "stream"):
         dropped = task.lifetimes(data=without, missing="drop", engine=engine, **ASKED)
-        assert dropped["a", "lifetime-concordance"].value == pytest.approx(by_hand(RISK, np.arange(1, ROWS)))
+        assert dropped["a", "lifetime-concordance"].value == pytest.approx(
+            by_hand(RISK, np.arange(1, ROWS))
+        )
 
 
 HOW: dict[str, dict[str, Any]] = {
@@ -219,7 +223,9 @@ def test_the_command(task: ModuleType, tmp_path: Path) -> None:
     asked = {"weight": "w", "cluster": "user", "slices": ["site"]}
     assert np.allclose(of(found), of(task.lifetimes(data=TABLE, **asked, **ASKED)))
     assert "<html" in Path(page).read_text("utf-8")
-    streamed = CliRunner().invoke(cli, [*line, "--engine", "stream", "--require", "lifetime-concordance>=0.99"])
+    streamed = CliRunner().invoke(
+        cli, [*line, "--engine", "stream", "--require", "lifetime-concordance>=0.99"]
+    )
     assert streamed.exit_code == 1
     assert "FAIL  lifetime-concordance>=0.99" in streamed.output
 

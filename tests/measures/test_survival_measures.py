@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from scipy.stats import chi2
@@ -97,7 +95,7 @@ def brier(rows: SurvivalRows, time: float) -> float:
         elif rows.event[row]:
             chance = not_censored(rows, rows.time[row], before=True)
             total += rows.weight[row] * said**2 / chance
-    return total / rows.weight.sum()
+    return total / float(rows.weight.sum())
 
 
 def by_hand(name: str, rows: SurvivalRows) -> float:
@@ -159,8 +157,9 @@ def test_a_weight_of_two_is_the_row_twice_and_replicates_are_the_values_of_each(
     replicates = measure(name).apply(rows.with_weights(counts))
     for value, count in zip(replicates, counts, strict=True):
         repeated = np.repeat(np.arange(rows.n_rows), count.astype(int))
-        columns: Any = (rows.time, rows.event, rows.risk, rows.survival)
-        drawn = SurvivalRows.from_rows(*(c[repeated] for c in columns), times=TIMES)
+        time, event, risk = (of[repeated] for of in (rows.time, rows.event, rows.risk))
+        survival = rows.survival[repeated]
+        drawn = SurvivalRows.from_rows(time, event, risk, survival, times=TIMES)
         assert value == pytest.approx(float(measure(name).apply(drawn)), rel=1e-12, nan_ok=True)
 
 
