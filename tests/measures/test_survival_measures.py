@@ -157,7 +157,7 @@ def test_a_weight_of_two_is_the_row_twice_and_replicates_are_the_values_of_each(
     replicates = measure(name).apply(rows.with_weights(counts))
     for value, count in zip(replicates, counts, strict=True):
         repeated = np.repeat(np.arange(rows.n_rows), count.astype(int))
-        time, event, risk = (of[repeated] for of in (rows.time, rows.event, rows.risk))
+        time, event, risk = rows.time[repeated], rows.event[repeated], rows.risk[repeated]
         survival = rows.survival[repeated]
         drawn = SurvivalRows.from_rows(time, event, risk, survival, times=TIMES)
         assert value == pytest.approx(float(measure(name).apply(drawn)), rel=1e-12, nan_ok=True)
