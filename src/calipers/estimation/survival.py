@@ -105,8 +105,11 @@ class SurvivalSample:
     def _influence(self, measure: MeasureLike) -> Influence:
         influence_function = measure.definition.moves
         assert influence_function is not None
-        with np.errstate(divide="ignore", invalid="ignore"):  # where the value is undefined
-            column = influence_function(self.rows, **measure.parameters)
+        if not np.isfinite(measure.apply(self.rows)):
+            column = np.full(self.rows.n_rows, np.nan)
+        else:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                column = influence_function(self.rows, **measure.parameters)
         n_events = self._n_events(measure)
         estimator = EventVariance(self.weight, self.clusters, n_events=n_events)
         return Influence(column, estimator, "delta")
