@@ -138,7 +138,7 @@ def test_a_constant_prediction_is_that_of_kaplan_and_meier() -> None:
         ({"risk": RISK, "measures": "integrated-AUC"}, "needs times="),
         ({"risk": {"a": RISK}, "predicted": {"a": RISK}}, "has risk= and predicted="),
         ({"risk": RISK, "times": [2, 1]}, "expected times that ascend"),
-        ({"risk": RISK, "times": [-1]}, "times: -1 is not a time"),
+        ({"risk": RISK, "times": [-1]}, "times: -1.0 is not a time"),
         ({"survival": SURVIVAL["a"]}, "has 3 columns, times= has 0 times"),
         ({"survival": RISK, "times": TIMES}, "expected a dict or a data frame"),
         ({"survival": {"x": SURVIVAL["a"][:, 0]}}, "'x' is not a time"),
