@@ -100,6 +100,12 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "of 60 training steps gives the scale. Ensembles of 20 members have the spread of their row, which is "
         "lognormal, or six tenths of it.",
     ),
+    "survival": (
+        "Times that may be censored",
+        "Exponential times whose log hazard is normal and predicted with an error, or almost exactly; "
+        "censoring is independent, or depends on the log hazard. True values of measures that are "
+        "weighted by the probability of censoring are those without any, where it is independent.",
+    ),
     "topics": (
         "Means over topics",
         "“Success” is 1 on nine topics of ten, else 0. Pooled precision has topics of very unequal "

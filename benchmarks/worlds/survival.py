@@ -12,6 +12,8 @@ import numpy as np
 import calipers as cal
 from worlds.world import Evaluate, Floats, Random, World
 
+#: How many rows have the true values.
+TRUTH_ROWS = 200_000
 #: How many rows are censored: the rate of censoring over that of events, and the times looked at.
 CENSORED: Mapping[str, tuple[float, tuple[float, float, float]]] = {
     "0%": (0.0, (0.3, 0.7, 1.2)),
@@ -60,7 +62,7 @@ def _evaluation(
         name: np.exp(-np.exp(np.minimum(risk, 700))[:, None] * np.array(times))
         for name, risk in said.items()
     }
-    arguments = {"survival": survival, "times": times, "measures": _measures(times)}
+    arguments: dict[str, Any] = {"survival": survival, "times": times, "measures": _measures(times)}
     return partial(cal.survival, time, event, said, **arguments)
 
 
@@ -69,12 +71,12 @@ def _truth(design: str, censored: str) -> Mapping[str, float]:
     """Values of very many rows. What is weighted by the probability of censoring has the value of
     rows that are not censored, unless censoring depends on the risk."""
     random = np.random.default_rng(0)
-    time, event, [said] = _rows(random, 400_000, design, censored)
+    time, event, [said] = _rows(random, TRUTH_ROWS, design, censored)
     found = _evaluation(time, event, {"new": said}, censored)(interval="none")
     values = {e.measure: e.value for e in found}
-    if DESIGNS[design][2]:
+    if DESIGNS[design][2] or not CENSORED[censored][0]:
         return values
-    whole, seen, [said] = _rows(random, 400_000, design, "0%")
+    whole, seen, [said] = _rows(random, TRUTH_ROWS, design, "0%")
     of_all = _evaluation(whole, seen, {"new": said}, censored)(interval="none")
     weighted = {e.measure: e.value for e in of_all}
     return {**weighted, "C-index": values["C-index"], "D-calibration": values["D-calibration"]}

@@ -34,6 +34,7 @@ LINES = {
         STREAMED,
     ),
     "regression": ("regression IN1 --truth y --predicted p", STREAMED),
+    "survival": ("survival IN1 --time y --event e --risk p", WRITTEN),
     "merge": ("merge IN1 IN2", STREAMED),
     "clustering": ("clustering IN1 --labels p --truth y", WRITTEN),
     "uplift": ("uplift IN1 --treatment t --outcome y --score s", WRITTEN),
@@ -59,6 +60,7 @@ LINES = {
     ),
     "compare multilabel": ("compare multilabel IN1 --truth y --predicted p", ("-o", "--report")),
     "compare regression": ("compare regression IN1 --truth y --predicted p", ("-o", "--report")),
+    "compare survival": ("compare survival IN1 --time y --event e --risk p", ("-o", "--report")),
     "compare clustering": ("compare clustering IN1 --labels p --truth y", ("-o", "--report")),
     "compare uplift": (
         "compare uplift IN1 --treatment t --outcome y --score s",
@@ -74,6 +76,10 @@ LINES = {
         ("-o",),
     ),
     "plan multilabel": ("plan multilabel IN1 --truth y --predicted p -m F1", ("-o",)),
+    "plan survival": (
+        "plan survival IN1 --time y --event e --risk p -m C-index --half-width 0.1",
+        ("-o",),
+    ),
     "plan clustering": (
         "plan clustering IN1 --labels p --truth y -m ARI --half-width 0.1",
         ("-o",),

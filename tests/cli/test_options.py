@@ -240,6 +240,7 @@ SYSTEMS = {
     "regression": "t.csv --truth s --predicted t --predicted p",
     "ranking": "t.csv --group fold --truth y --score s --score t",
     "clustering": "t.csv --truth y --labels p --labels k_b",
+    "survival": "t.csv --time p --event y --risk s --risk t",
     "scores": "t.csv --score y --score p",
     "agreement": "t.csv --raters one=y,p --raters two=l_a,k_b",
 }

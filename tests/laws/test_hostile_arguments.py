@@ -147,6 +147,17 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             **QUICK,
         },
     ),
+    "survival": (
+        cal.survival,
+        {
+            "time": np.exp(SCORE),
+            "event": TRUTH,
+            "risk": OTHER,
+            "survival": {1.0: np.exp(-np.exp(OTHER)), 2.0: np.exp(-2 * np.exp(OTHER))},
+            "times": [1.0, 2.0],
+            **{name: value for name, value in QUICK.items() if name != "curves"},
+        },
+    ),
     "predicted quantiles": (
         cal.regression,
         {"truth": SCORE, "quantiles": {0.1: OTHER, 0.9: SCORE}, **QUICK},

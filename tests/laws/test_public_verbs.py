@@ -99,6 +99,17 @@ def evaluation(task: str, rows: int, interval: str, weighted: bool) -> cal.Evalu
             for name, noise in systems(0.6, 0.3)
         }
         return cal.regression(target, predicted, **options)
+    if task == "survival":
+        hazard = generator.normal(size=rows)
+        seen, lost = generator.exponential(np.exp(-hazard)), generator.exponential(9.0, rows)
+        risks = {
+            name: hazard + generator.normal(0, noise, rows) for name, noise in systems(2.0, 0.3)
+        }
+        survival = {
+            name: {2: np.exp(-2 * np.exp(r)), 4: np.exp(-4 * np.exp(r))}
+            for name, r in risks.items()
+        }
+        return cal.survival(np.minimum(seen, lost), seen <= lost, survival=survival, **options)
     if task == "predicted quantiles":
         target = generator.normal(size=rows)
         levels = (0.05, 0.5, 0.9, 0.95)

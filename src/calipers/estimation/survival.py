@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.caching import cached, cached_property
+from calipers.caching import cached
 from calipers.estimation.regression import influence_length_interval, pairwise_interval
 from calipers.estimation.undefined import undefined_reasons
 from calipers.inference import intervals
@@ -18,7 +18,7 @@ from calipers.inference.point_estimate import IntervalFunction, PointEstimate
 from calipers.inference.resampling import poisson_weights
 from calipers.inference.variance_estimators import Influence, MeanVariance
 from calipers.lazy_dataclasses import dataclass
-from calipers.statistics import FloatArray, SurvivalRows
+from calipers.statistics import FloatArray, SurvivalRows, effective_size_from_weights
 
 if TYPE_CHECKING:
     from calipers.inference.clusters import ClusterIndex
@@ -52,6 +52,22 @@ def estimate_from_statistic(
 
 
 @dataclass(frozen=True, eq=False)
+class EventVariance(MeanVariance):
+    """Variance estimator of rows of which those with an event matter most, with Student's t.
+
+    Of 50 rows with 10 events normal limits held C, Uno's C and AUCs 88 to 91 times of 100.
+    """
+
+    #: Effective number of events.
+    n_events: float = field(kw_only=True)
+
+    @property
+    def df(self) -> float | None:
+        """Degrees of freedom, the number of events less 1."""
+        return max(self.n_events - 1, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
 class SurvivalSample:
     """Sample of rows with a time that may be censored, and what was predicted of it."""
 
@@ -68,14 +84,16 @@ class SurvivalSample:
     def row_values(self, measure: MeasureLike) -> None:
         """Return None, as none of the measures is a mean over independent rows."""
 
-    @cached_property
-    def effective_size(self) -> float:
-        """Kish's effective number of rows with an event, or the number of clusters with one."""
-        event = self.rows.event
+    def _n_events(self, measure: MeasureLike) -> float:
+        """Return Kish's effective number of events that a measure is about, or their clusters."""
+        parameters = measure.parameters
+        last = parameters.get("tau", parameters.get("time"))
+        if {"no_times", "one_time"} & measure.definition.undefined.keys() and self.rows.times:
+            last = self.rows.times[-1]
+        is_counted = self.rows.event & (self.rows.time <= (math.inf if last is None else last))
         if self.clusters is not None:
-            return float(len(np.unique(self.clusters.codes[event])))
-        weight = self.rows.weight[event]
-        return float(weight.sum() ** 2 / np.square(weight).sum()) if weight.any() else 0.0
+            return float(len(np.unique(self.clusters.codes[is_counted])))
+        return effective_size_from_weights(self.rows.weight[is_counted])
 
     def influence(self, measure: MeasureLike, total: SurvivalRows | None = None) -> Influence:
         """Return the influence values of a measure, which include the estimate of censoring.
@@ -87,9 +105,14 @@ class SurvivalSample:
     def _influence(self, measure: MeasureLike) -> Influence:
         influence_function = measure.definition.moves
         assert influence_function is not None
-        with np.errstate(divide="ignore", invalid="ignore"):  # where the value is undefined
-            column = influence_function(self.rows, **measure.parameters)
-        return Influence(column, MeanVariance(self.weight, self.clusters), "delta")
+        if not np.isfinite(measure.apply(self.rows)):
+            column = np.full(self.rows.n_rows, np.nan)
+        else:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                column = influence_function(self.rows, **measure.parameters)
+        n_events = self._n_events(measure)
+        estimator = EventVariance(self.weight, self.clusters, n_events=n_events)
+        return Influence(column, estimator, "delta")
 
     def _replicates(self, measure: MeasureLike) -> FloatArray:
         size = self.rows.n_rows
@@ -116,7 +139,7 @@ class SurvivalSample:
             estimate,
             weight=self.weight,
             clusters=self.clusters,
-            effective_sizes=lambda: (self.effective_size,),
+            effective_sizes=lambda: (self._n_events(measure),),
             compute_scaled_skewness=skewness,
             influence=lambda: self.influence(measure),
             replicates=replicates,
@@ -128,7 +151,8 @@ class SurvivalSample:
     ) -> dict[str, IntervalFunction]:
         match measure.definition.interval:
             case "pairs":
-                limits = partial(pairwise_interval, estimate, self.effective_size, self.clusters)
+                size = self._n_events(measure)
+                limits = partial(pairwise_interval, estimate, size, self.clusters)
                 return {"of rows": limits}
             case "length":
                 return {"noncentral chi-square": partial(self._length_interval, measure)}

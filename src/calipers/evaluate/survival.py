@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from calipers.data.arrays import to_array
+from calipers.data.arrays import to_array, to_quantities
 from calipers.data.errors import InputError, format_value
 from calipers.data.quantiles import read_time
 from calipers.evaluation.arguments import validate_arguments
@@ -171,7 +171,7 @@ def survival(
 
 def _read_times(times: Sequence[Any]) -> tuple[float, ...]:
     """Return the times, which ascend."""
-    numbers = tuple(read_time(time, "times") for time in times)
+    numbers = tuple(read_time(time, "times") for time in to_quantities(times, "times").tolist())
     if not numbers or any(a >= b for a, b in pairwise(numbers)):
         raise InputError(f"times are {format_value(list(times))}, expected times that ascend")
     return numbers

@@ -159,7 +159,6 @@ TASK_ROW_REASONS: Mapping[tuple[str, str], str] = {
 OUTPUT_REASONS: Mapping[str, str] = {
     "training": "a naive forecast has an error on each output, and series of one are given",
     "quantiles": "quantiles of one output say nothing of the others, so evaluate each output",
-    "ensemble": "members of one output say nothing of the others, so evaluate each output",
 }
 
 #: Options that work in batches after all, by task, because the values of each group are returned.

@@ -373,6 +373,14 @@ def parse_range(text: str) -> tuple[float, float]:
     return low, high
 
 
+def parse_times(text: str) -> list[float]:
+    """Parse times, given as ``12,24``."""
+    try:
+        return [float(time) for time in text.split(",")]
+    except ValueError:
+        raise ValueError(f"{text!r}: expected times, as in 12,24") from None
+
+
 def check_not_empty(text: str) -> str:
     """Check that text is not empty."""
     if not text:
@@ -1615,7 +1623,7 @@ SURVIVAL = Task(
             "times",
             "Times at which risks are evaluated by integrated-AUC; those of --survival if given.",
             metavar="T,…",
-            parse=split_commas,
+            parse=parse_times,
             description="Times of the columns of ``survival`` where it is an array; of risks, the "
             "times at which ``integrated-AUC`` evaluates them.",
             type="list of float",

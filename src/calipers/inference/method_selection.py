@@ -407,10 +407,14 @@ INTERVAL_RULES: Mapping[str, tuple[MethodRule, ...]] = {
     ),
     "correlation": _RANK_RULES,
     # Harrell's C of .58 with 20 rows, two fifths of them censored, was held 96 times of 100 (±1).
+    # C, Uno's C and AUCs of 50 rows, 80% of which are censored, were 93 to 98 times.
     "proportion of pairs": _RANK_RULES,
+    # Of 50, 200 and 1,000 rows with 0, 40 and 80% censored Brier scores and ratios of observed and
+    # expected events were held 92 to 98 times of 100 (±1.6), D-calibration 94 to 100; of rows that
+    # are predicted almost perfectly Brier scores 86 to 96, as few large errors decide them.
     "weighted by censoring": (
         MethodRule("noncentral chi-square", tries=True),
-        MethodRule("delta", tries=True),
+        MethodRule("delta", caution=_caution_heavy_tail, tries=True),
         MethodRule("percentile", tries=True),
         MethodRule("delta"),
     ),

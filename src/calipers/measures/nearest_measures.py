@@ -98,7 +98,6 @@ NEAREST_MEASURES: Mapping[str, Mapping[str, _Answer]] = {
         "brier_survival": ("survival-Brier", _AT_TIME.format("survival-Brier")),
         "brier_survival_integrated": ("integrated-Brier", "divided by the last time there"),
         "classification_cost": ("cost", "costs are by error, cost(cost_fn=3)"),
-        "concordance_survival": ("C-index", ""),
         "conf_mat": ("TP", "counts by class are evaluation.confusions"),
         "demographic_parity": ("detection-prevalence", _GROUPS),
         "equal_opportunity": ("recall", _GROUPS),

@@ -461,4 +461,4 @@ def d_calibration_p(rows: SurvivalRows, bins: int = 10) -> FloatArray:
     sizes = np.square(rows.total) / np.square(rows.weight).sum(axis=-1)
     statistics = sizes * np.square(d_calibration(rows, bins))
     tails = [chi2_tail(float(statistic), bins - 1) for statistic in statistics.ravel()]
-    return np.asarray(tails).reshape(statistics.shape)
+    return np.reshape(np.array(tails, np.float64), statistics.shape)

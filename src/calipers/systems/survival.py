@@ -80,7 +80,7 @@ class SurvivalOutput(SystemOutput):
                 raise InputError(
                     f"{self.name}: {measure} needs survival= at {time:g}; it is at {times}"
                 )
-        if measure.definition.name == "integrated-AUC" and not self.times:
+        if "no_times" in measure.definition.undefined and not self.times:
             raise InputError(f"{self.name}: {measure} needs times=, or survival= at several times")
 
     @cached_property

@@ -84,12 +84,12 @@ class SurvivalProblem(Problem):
     def default_measures(self, systems: Mapping[str, Any]) -> Sequence[str]:
         """Return the default measures: of probabilities also those of their times."""
         times = next(iter(systems.values())).times
-        measures = ["C-index", f"Uno-C@{times[-1]:.10g}" if times else "Uno-C"]
+        measures = ["C-index", f"Uno-C@{times[-1]!r}" if times else "Uno-C"]
         measures += ["integrated-AUC"] if times else []
         if not all(system.survival.shape[1] for system in systems.values()):
             return measures
-        loss = "integrated-Brier" if len(times) > 1 else f"survival-Brier@{times[0]:.10g}"
-        return [*measures, loss, f"OE-ratio@{times[-1]:.10g}"]
+        loss = "integrated-Brier" if len(times) > 1 else f"survival-Brier@{times[0]!r}"
+        return [*measures, loss, f"OE-ratio@{times[-1]!r}"]
 
     def conventions(self, sample: Sample) -> Mapping[str, Any]:
         """Return the times of the predictions."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
 from calipers.measures import Measure, parse
 from calipers.statistics import SurvivalRows
@@ -96,7 +95,7 @@ def brier(rows: SurvivalRows, time: float) -> float:
         elif rows.event[row]:
             chance = not_censored(rows, rows.time[row], before=True)
             total += rows.weight[row] * said**2 / chance
-    return total / rows.weight.sum()
+    return total / float(rows.weight.sum())
 
 
 def by_hand(name: str, rows: SurvivalRows) -> float:
@@ -158,6 +157,29 @@ def test_a_weight_of_two_is_the_row_twice_and_replicates_are_the_values_of_each(
     replicates = measure(name).apply(rows.with_weights(counts))
     for value, count in zip(replicates, counts, strict=True):
         repeated = np.repeat(np.arange(rows.n_rows), count.astype(int))
-        columns: Any = (rows.time, rows.event, rows.risk, rows.survival)
-        drawn = SurvivalRows.from_rows(*(c[repeated] for c in columns), times=TIMES)
+        time, event, risk = rows.time[repeated], rows.event[repeated], rows.risk[repeated]
+        survival = rows.survival[repeated]
+        drawn = SurvivalRows.from_rows(time, event, risk, survival, times=TIMES)
         assert value == pytest.approx(float(measure(name).apply(drawn)), rel=1e-12, nan_ok=True)
+
+
+def test_d_calibration_by_hand() -> None:
+    """Of ten bins: an event at a probability of 0.75; censored at 0.25; beyond the last time, at 0.1."""
+    rows = SurvivalRows.from_rows(
+        np.array([1.0, 3.0, 9.0]),
+        np.array([True, False, True]),
+        np.zeros(3),
+        np.array([[0.5, 0.2, 0.1], [0.6, 0.3, 0.2], [0.9, 0.5, 0.1]]),
+        times=(2.0, 3.0 - 0.5, 3.5),
+    )
+    # Between 2.5, where it is 0.3, and 3.5, where it is 0.2.
+    first, second, third = np.zeros(10), np.zeros(10), np.zeros(10)
+    first[7] = 1.0
+    second[:3] = [0.1 / 0.25, 0.1 / 0.25, 0.05 / 0.25]
+    third[0] = 1.0
+    expected = (first + second + third) / 3
+    np.testing.assert_allclose(rows.reached_bins(10).mean(axis=0), expected, atol=1e-12)
+    deviation = np.sqrt(np.square(10 * expected - 1).mean())
+    assert float(measure("D-calibration").apply(rows)) == pytest.approx(deviation)
+    tail = float(measure("D-calibration-p").apply(rows))
+    assert tail == pytest.approx(chi2.sf(3 * deviation**2, 9))

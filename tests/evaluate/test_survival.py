@@ -1,0 +1,172 @@
+"""Predictions of times that may be censored: forms of predictions, defaults, options and errors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+from pyarrow import csv
+
+import calipers as cal
+from calipers.cli.group import cli
+
+ROWS, TIMES = 150, (0.3, 0.7, 1.5)
+RANDOM = np.random.default_rng(8)
+RISK = RANDOM.normal(size=ROWS).round(1)
+SOON, LOST = RANDOM.exponential(np.exp(-RISK)), RANDOM.exponential(1.5, ROWS)
+TIME, EVENT = np.minimum(SOON, LOST).round(3), SOON <= LOST
+OTHER = (RISK + RANDOM.normal(size=ROWS)).round(1)
+SURVIVAL = {
+    name: np.exp(-np.outer(np.exp(risk), TIMES)) for name, risk in (("a", RISK), ("b", OTHER))
+}
+TABLE = pa.table({
+    "months": TIME,
+    "died": EVENT.astype(int),
+    "a": RISK,
+    "b": OTHER,
+    **{f"{name}_{time}": SURVIVAL[name][:, k] for name in "ab" for k, time in enumerate(TIMES)},
+    "n": RANDOM.integers(0, 3, ROWS),
+    "user": RANDOM.integers(0, 30, ROWS),
+})  # fmt: skip
+
+
+def limits(evaluation: Any) -> list[list[float]]:
+    return [[e.value, e.low, e.high] for e in evaluation]
+
+
+def by_time(name: str) -> dict[float, Any]:
+    return {time: SURVIVAL[name][:, k] for k, time in enumerate(TIMES)}
+
+
+def test_forms_of_probabilities_are_one_and_so_is_the_command(tmp_path: Path) -> None:
+    whole: Any = cal.survival(TIME, EVENT, survival=SURVIVAL, times=list(TIMES))
+    assert [e.measure for e in whole][:5] == [
+        *("C-index", "Uno-C@1.5", "integrated-AUC", "integrated-Brier", "OE-ratio@1.5")
+    ]
+    other: Any
+    for other in (
+        cal.survival(TIME, EVENT, survival={name: by_time(name) for name in "ab"}),
+        cal.survival("months", "died", survival={"a": "a_*", "b": "b_*"}, data=TABLE),
+    ):
+        assert limits(other) == limits(whole)
+        assert other.comparison["integrated-Brier"].low == whole.comparison["integrated-Brier"].low
+    csv.write_csv(TABLE, tmp_path / "rows.csv")
+    listed = ",".join(f"{time}:b_{time}" for time in TIMES)
+    line = [
+        *("survival", str(tmp_path / "rows.csv"), "--time", "months", "--event", "died"),
+        *("--survival", "a=a_*", "--survival", f"b={listed}", "--format", "json"),
+    ]
+    done = CliRunner().invoke(cli, line)
+    assert done.exit_code == 0, done.output
+    found = [
+        e["value"] for system in json.loads(done.stdout)["systems"] for e in system["estimates"]
+    ]
+    assert found == pytest.approx([e.value for e in whole])
+
+
+def test_a_predicted_time_is_a_risk_with_another_sign() -> None:
+    risks = cal.survival(TIME, EVENT, {"a": RISK, "b": OTHER}, times=TIMES)
+    times = cal.survival(TIME, EVENT, {"a": RISK}, predicted={"b": -OTHER}, times=TIMES)
+    assert limits(times) == limits(risks)
+    assert [e.measure for e in risks][:3] == ["C-index", "Uno-C@1.5", "integrated-AUC"]
+    # Without a risk it is minus the mean time until the last of the times.
+    points = np.array([0.0, *TIMES])
+    mean = np.trapezoid(np.column_stack((np.ones(ROWS), SURVIVAL["b"])), points, axis=1)
+    alone = cal.survival(TIME, EVENT, survival=by_time("b"), measures="C-index")
+    assert limits(alone) == limits(cal.survival(TIME, EVENT, -mean, measures="C-index"))
+
+
+def test_counts_clusters_and_slices() -> None:
+    asked: dict[str, Any] = {"survival": {"a": "a_*"}, "measures": ["default", "D-calibration"]}
+    counted = cal.survival("months", "died", count="n", data=TABLE, **asked)
+    repeated = TABLE.take(np.repeat(np.arange(ROWS), TABLE["n"].to_numpy()))
+    expected = cal.survival("months", "died", data=repeated, **asked)
+    np.testing.assert_allclose(limits(counted), limits(expected), rtol=1e-9)
+    thrice = TABLE.append_column("row", pa.array(np.arange(ROWS)))
+    clustered = cal.survival(
+        "months", "died", data=pa.concat_tables([thrice] * 3), cluster="row", **asked
+    )
+    single = cal.survival("months", "died", data=TABLE, **asked)
+    found, expected_values = ([e.value for e in ev] for ev in (clustered, single))
+    np.testing.assert_allclose(found, expected_values, rtol=1e-9)
+    first, second = ([e.high - e.low for e in ev][:5] for ev in (clustered, single))
+    np.testing.assert_allclose(first, second, rtol=0.1)
+    half = np.arange(ROWS) % 2
+    sliced: Any = cal.survival(TIME, EVENT, RISK, slices={"half": half}, measures="Uno-C")
+    own = cal.survival(TIME[half == 0], EVENT[half == 0], RISK[half == 0], measures="Uno-C")
+    assert sliced.slices[0].estimate.value == own["Uno-C"].value
+
+
+def test_intervals_agree_with_the_bootstrap() -> None:
+    asked: dict[str, Any] = {
+        "survival": by_time("b"),
+        "measures": ["default", "survival-AUC@0.7", "survival-Brier@0.7"],
+    }
+    usual = cal.survival(TIME, EVENT, **asked)
+    drawn = cal.survival(TIME, EVENT, interval="bootstrap", **asked)
+    ratio = [(a.high - a.low) / (b.high - b.low) for a, b in zip(usual, drawn, strict=True)]
+    assert min(ratio) > 0.85
+    assert max(ratio) < 1.2
+
+
+def test_a_constant_prediction_is_that_of_kaplan_and_meier() -> None:
+    found = cal.survival(TIME, EVENT, survival=by_time("a"), measures="survival-Brier@0.7")
+    remaining = 1.0
+    for at in np.unique(TIME[TIME <= 0.7]):
+        remaining *= 1 - (EVENT & (at == TIME)).sum() / (at <= TIME).sum()
+    constant = cal.survival(
+        TIME, EVENT, survival={0.7: np.full(ROWS, remaining)}, measures="survival-Brier@0.7"
+    )
+    assert found["survival-Brier@0.7"].no_skill == pytest.approx(
+        constant["survival-Brier@0.7"].value
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "takes risk=, predicted= or survival="),
+        ({"risk": RISK[:3]}, "risk: has 3 rows"),
+        ({"risk": RISK, "time": -TIME - 1}, "time: is .* expected times of 0 or more"),
+        ({"risk": RISK, "event": EVENT * 2}, "event: is 2 .* expected 1 .event. or 0 .censored"),
+        ({"risk": RISK, "measures": "survival-Brier@1"}, "needs survival="),
+        ({"risk": RISK, "measures": "integrated-AUC"}, "needs times="),
+        ({"risk": {"a": RISK}, "predicted": {"a": RISK}}, "has risk= and predicted="),
+        ({"risk": RISK, "times": [2, 1]}, "expected times that ascend"),
+        ({"risk": RISK, "times": [-1]}, "times: -1.0 is not a time"),
+        ({"survival": SURVIVAL["a"]}, "has 3 columns, times= has 0 times"),
+        ({"survival": RISK, "times": TIMES}, "expected a dict or a data frame"),
+        ({"survival": {"x": SURVIVAL["a"][:, 0]}}, "'x' is not a time"),
+        ({"survival": {1.0: RISK}}, "expected probabilities from 0 to 1"),
+        ({"survival": by_time("a"), "measures": "OE-ratio@2"}, "needs survival= at 2"),
+        (
+            {"survival": {"a": by_time("a"), "b": {1.0: SURVIVAL["b"][:, 0]}}},
+            "a has the times 0.3, 0.7, 1.5, b has 1",
+        ),
+    ],
+)
+def test_what_is_wrong_is_told(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(cal.InputError, match=message):
+        cal.survival(**{"time": TIME, "event": EVENT, **arguments})
+
+
+def test_what_nobody_was_observed_for_has_no_value() -> None:
+    time, event = [1.0, 2.0, 3.0], [1, 0, 0]
+    survival = {2.0: [0.1, 0.8, 0.9], 5.0: [0.1, 0.5, 0.6]}
+    found = cal.survival(
+        time, event, survival=survival,
+        measures=["survival-Brier@2", "survival-Brier@5", "survival-AUC@5", "OE-ratio@5", "C-index"],
+    )  # fmt: skip
+    assert found["survival-Brier@2"].value == pytest.approx((0.1**2 + 2 * 0.1**2) / 3)
+    assert found["survival-Brier@5"].undefined == {"not_followed": 3}
+    assert found["survival-AUC@5"].undefined == {"no_row_after_time": 3}
+    assert found["OE-ratio@5"].undefined == {"not_followed": 3}
+    assert found["C-index"].value == 1.0
+    assert found["C-index"].low < 1
+    none = cal.survival(time, [0, 0, 0], [1.0, 2.0, 3.0])
+    assert none["C-index"].undefined == {"no_comparable_pairs": 3}
