@@ -197,12 +197,12 @@ class _CalibrationChart(CurveChart):
         if CALIBRATION not in curves:
             return
 
-        def draw(drawn: Sequence[Curve]) -> Figure:
-            systems = {c.system for c in drawn}
+        def draw(selected: Sequence[Curve]) -> Figure:
+            systems = {c.system for c in selected}
             others = {
                 kind: [c for c in group if c.system in systems] for kind, group in curves.items()
             }
-            return _figure({**others, CALIBRATION: drawn}, evaluation.systems)
+            return _figure({**others, CALIBRATION: selected}, evaluation.systems)
 
         yield from overlay_figures(evaluation, curves[CALIBRATION], draw)
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 from calipers.caching import LazySequence, cached_property
 from calipers.lazy_dataclasses import dataclass
 from calipers.results import Curve
-from calipers.results.curve import without_band
 
 if TYPE_CHECKING:
     from calipers.curves.clusters import Projection
@@ -114,6 +113,8 @@ class CurvesWithoutBands(LazyCurves):
 
     def finalize(self, curve: Curve) -> Curve:
         """Return the curve without its bands."""
+        from calipers.report.figures.curves import without_band
+
         return without_band(self.curves.finalize(curve))
 
 

@@ -552,9 +552,10 @@ def _wide_tables(
     )
     layout_of = {is_unfolded: layout.select(indices[is_unfolded]) for is_unfolded in indices}
     yield WideTable(layout_of[True], primary, shows_tests=shows_tests, whiskers=whiskers)
-    rest = replace(layout_of[False], remarks=(), values=(), key=(), tests=())
+    others = replace(layout_of[False], remarks=(), values=(), key=(), tests=())
     yield Fold(
-        _n_other_measures(len(rest.measures)), [WideTable(rest, primary, title="Other measures")]
+        _n_other_measures(len(others.measures)),
+        [WideTable(others, primary, title="Other measures")],
     )
 
 

@@ -293,7 +293,7 @@ def _no_skill_text(e: Estimate, digits: numbers.Rounding) -> str:
 
 
 def leading_estimate(evaluation: Evaluation) -> Estimate:
-    """Return the first estimate that is a result: a threshold is first in tables, but is none."""
+    """Return the first estimate that is a result; a threshold, the first in tables, is not."""
     return next((e for e in evaluation if e.measure != "threshold"), evaluation.estimates[0])
 
 

@@ -1,8 +1,8 @@
 """The first screen of a page: the verdict in a sentence, its numbers, and an estimation plot.
 
-The plot shows values with their intervals on one axis, best first, and beside them the differences
-with their intervals and 0 (Gardner and Altman 1986; Ho et al. 2019). It is made of numbers, without
-the renderer of the other charts, so that it needs neither scripts nor an image.
+The plot shows values with their intervals on one axis, best first, and next to them the
+differences with their intervals and 0 (Gardner and Altman 1986; Ho et al. 2019). It is made of
+numbers, without the renderer of the other charts, so that it needs neither scripts nor an image.
 """
 
 from __future__ import annotations
@@ -151,10 +151,10 @@ def _pair_verdict(
         claim = f"{first} and {second} do not differ significantly"
     else:
         claim = f"{first} is significantly {difference_outcome.value} than {second}"
-    known = d.system in values and d.baseline in values
+    has_values = d.system in values and d.baseline in values
     numbers_text = (
         f": {measure} {values[d.system]} against {values[d.baseline]}."
-        if known
+        if has_values
         else f" on {measure}."
     )
     facts = difference_facts(d, adjusted=adjusted, show=show)
@@ -275,8 +275,8 @@ class _Axis:
 
     def position(self, x: float) -> str:
         """Return the position of a number, or of the end of the axis if it is outside."""
-        share = (min(max(x, self.low), self.high) - self.low) / (self.high - self.low)
-        return f"{100 * share:.2f}%"
+        proportion = (min(max(x, self.low), self.high) - self.low) / (self.high - self.low)
+        return f"{100 * proportion:.2f}%"
 
     def bar(self, value: float, low: float, high: float) -> Bar | None:
         """Return the bar of a value; without an interval it is a dot."""
@@ -391,7 +391,7 @@ def _plot(
     if any(letters.values()):
         caption = [*caption, *_letter_captions(set(letters.values()))]
     if differences:
-        caption = [*caption, *_difference_caption(list(differences.values()), digits)]
+        caption = [*caption, *_difference_caption(list(differences.values()))]
     return EstimationPlot(
         measure=shorten_name(measure),
         direction=direction,
@@ -456,15 +456,14 @@ def _value_caption(estimates: Sequence[Estimate], axis: _Axis) -> list[str]:
     if len(no_skill) == 1:
         x = no_skill.pop()
         reference = no_skill_reference(estimates[0].unit)
-        where = "dashed" if x in axis else "outside the axis"
+        location = "dashed" if x in axis else "outside the axis"
         digits = numbers.rounding((e.value, e.low, e.high) for e in estimates)
-        sentences.append(f"{reference[:1].upper()}{reference[1:]}: {digits(x)}, {where}.")
+        sentences.append(f"{reference[:1].upper()}{reference[1:]}: {digits(x)}, {location}.")
     return sentences
 
 
-def _difference_caption(differences: Sequence[Difference], digits: numbers.Rounding) -> list[str]:
+def _difference_caption(differences: Sequence[Difference]) -> list[str]:
     first = differences[0]
     units = numbers.format_count(first.n, shorten_name(first.unit))
     over = f" on the same {units}" if first.n and len({d.n for d in differences}) == 1 else ""
-    filled = ", filled dots: significant" if len(differences) > 1 else ""
-    return [f"Differences: paired{over}{filled}."]
+    return [f"Differences: paired{over}; filled dots: significant."]

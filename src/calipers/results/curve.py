@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING, Annotated, Any, SupportsIndex, overload
 
 import numpy as np
@@ -278,15 +278,6 @@ def curve_kinds(curves: Sequence[Curve]) -> list[str]:
     """
     kinds: list[str] | None = getattr(curves, "kinds", None)
     return [curve.kind for curve in curves] if kinds is None else kinds
-
-
-def without_band(curve: Curve) -> Curve:
-    """Return the curve without its bands."""
-    empty = np.zeros(0)
-    return replace(
-        curve, band_x=empty, low=empty, high=empty, method="none",
-        simultaneous_low=empty, simultaneous_high=empty, simultaneous_method="none",
-    )  # fmt: skip
 
 
 def select_kinds(curves: Sequence[Curve], kinds: Collection[str]) -> tuple[Curve, ...]:

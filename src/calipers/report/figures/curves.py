@@ -8,6 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from calipers.lazy_dataclasses import dataclass
 from calipers.report import numbers
 from calipers.report.figures import histograms, plane, vega
@@ -24,7 +26,6 @@ from calipers.report.safe_names import (
 )
 from calipers.report.wide import is_ranked, order_systems, primary_measure, rank_systems
 from calipers.results import Curve, Evaluation, curve_kinds, select_kinds
-from calipers.results.curve import without_band
 from calipers.results.name_lookup import match_case_insensitive
 
 #: The largest number of systems that are drawn: the best ones.
@@ -214,7 +215,7 @@ class CurveChart(ChartDefinition):
                 yield self.figure(curves, evaluation.systems, system)
                 continue
             yield from overlay_figures(
-                evaluation, curves, lambda drawn: self.figure(drawn, evaluation.systems)
+                evaluation, curves, lambda selected: self.figure(selected, evaluation.systems)
             )
 
     def figure(self, curves: Sequence[Curve], systems: Sequence[str], system: str = "") -> Figure:
@@ -402,6 +403,15 @@ def tolerance_note(curves: Sequence[Curve]) -> list[str]:
         f"The plotted curve is within {100 * tolerance:.2g}% of each axis range of the exact curve."
     )
     return [sentence] if tolerance > 0 else []
+
+
+def without_band(curve: Curve) -> Curve:
+    """Return the curve without its bands."""
+    empty = np.zeros(0)
+    return replace(
+        curve, band_x=empty, low=empty, high=empty, method="none",
+        simultaneous_low=empty, simultaneous_high=empty, simultaneous_method="none",
+    )  # fmt: skip
 
 
 def overlay_figures(

@@ -329,7 +329,7 @@ class _Page:
             "classes": " ".join(classes),
             "head": [
                 (
-                    _capitalize_heading(c),
+                    _isolate_bidi(_capitalize_heading(c)),
                     _css_classes(c).replace(" value", ""),
                     c.explanation,
                     c.kind is DRAWING,
