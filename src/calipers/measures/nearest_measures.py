@@ -24,7 +24,7 @@ _MACRO = "a macro average by default there, in which 0/0 is 0"
 _NO_RELEVANT = "a query without a relevant document counts as 0 there"
 _ROC = ("AUC", "a curve: calipers.curve(evaluation, 'ROC')")
 _PR = ("PR-AUC", "a curve: calipers.curve(evaluation, 'PR')")
-_THERE_WITH_CLASSES = ("TP", "counts by class are evaluation.confusions")
+_COUNTS = ("TP", "counts by class are evaluation.confusions")
 _FIXED_PRECISION = ("recall@precision=0.9", _THRESHOLD.format("recall@precision=0.9"))
 _FIXED_RECALL = ("precision@recall=0.9", _THRESHOLD.format("precision@recall=0.9"))
 _FIXED_SPECIFICITY = ("recall@FPR=0.1", "the false positive rate is 1 − specificity")
@@ -46,7 +46,7 @@ _BY_KIND_OF_LABELS: Mapping[str, tuple[_Answer | None, _Answer | None, _Answer |
     "AveragePrecision": (("AP", ""), ("macro-AP", ""), ("macro-AP", "")),
     "CalibrationError": (_ECE, _ECE, None),
     "CohenKappa": (("kappa", ""), ("kappa", ""), None),
-    "ConfusionMatrix": (_THERE_WITH_CLASSES,) * 3,
+    "ConfusionMatrix": (_COUNTS,) * 3,
     "EER": (("EER", "interpolated between thresholds here"),) * 3,
     "ExactMatch": (None, ("accuracy", ""), ("subset-accuracy", "")),
     "F1Score": (("F1", ""), ("macro-F1", _MACRO), ("macro-F1", _MACRO)),
@@ -74,7 +74,7 @@ _BY_KIND_OF_LABELS: Mapping[str, tuple[_Answer | None, _Answer | None, _Answer |
         ("macro-specificity", _MACRO),
     ),
     "SpecificityAtSensitivity": (_FIXED_SENSITIVITY,) * 3,
-    "StatScores": (_THERE_WITH_CLASSES,) * 3,
+    "StatScores": (_COUNTS,) * 3,
 }
 
 #: What MTEB computes of the similarity of pairs, by each of its distances.
@@ -136,7 +136,7 @@ NEAREST_MEASURES: Mapping[str, Mapping[str, _Answer]] = {
     },
     "torchmetrics": {
         "CalibrationError": _ECE,
-        "ConfusionMatrix": _THERE_WITH_CLASSES,
+        "ConfusionMatrix": _COUNTS,
         "ConcordanceCorrCoef": ("CCC", "with n − 1 in variances and covariance there"),
         "CosineSimilarity": ("Pearson", "of numbers that are not centered there"),
         "Dice": ("F1", "a micro average by default there"),
