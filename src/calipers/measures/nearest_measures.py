@@ -150,7 +150,7 @@ NEAREST_MEASURES: Mapping[str, Mapping[str, _Answer]] = {
         "MinkowskiDistance": ("RMSE", "a sum of powers over all rows there"),
         "MultilabelCoverageError": ("coverage-error", ""),
         "MultilabelRankingAveragePrecision": ("LRAP", ""),
-        "MultilabelRankingLoss": ("ranking-loss", "labels of equal score are no errors there"),
+        "MultilabelRankingLoss": ("ranking-loss", "labels of equal score count as in order there"),
         "PearsonCorrCoef": ("Pearson", ""),
         "PearsonsContingencyCoefficient": ("Cramer-V", "√(χ²/(n + χ²)) there"),
         "TschuprowsT": ("Cramer-V", "by the geometric mean of both numbers of classes there"),
@@ -411,7 +411,7 @@ NEAREST_MEASURES: Mapping[str, Mapping[str, _Answer]] = {
                 ("FPR", "FPR"), ("FNR", "FNR"), ("F1", "F1"),
             )
         },
-        "ACC Macro": ("macro-accuracy", "the mean over classes of each against the rest"),
+        "ACC Macro": ("macro-accuracy", "the mean over classes of each against all others"),
         **dict.fromkeys(
             (
                 "SOA1", "SOA2", "SOA3", "SOA4", "SOA5", "SOA6", "SOA7", "SOA8", "SOA9", "SOA10",
@@ -426,7 +426,7 @@ NEAREST_MEASURES: Mapping[str, Mapping[str, _Answer]] = {
         "POP": ("prevalence", "each estimate has its n"),
         "N": ("prevalence", "a count there"),
         "TOP": ("detection-prevalence", "a count there"),
-        "TON": ("detection-prevalence", "a count there, of the rest"),
+        "TON": ("detection-prevalence", "a count there, of rows predicted negative"),
         "TOPR": ("detection-prevalence", ""),
         "PRE": ("prevalence", ""),
         "OOC": ("F1", "the geometric mean of precision and recall there"),
@@ -442,11 +442,11 @@ NEAREST_MEASURES: Mapping[str, Mapping[str, _Answer]] = {
         "GI": ("J", ""),
         "AM": ("detection-prevalence", "FP − FN there, a count"),
         "BCD": ("detection-prevalence", "half its distance from the prevalence there"),
-        "HD": ("error-rate", "a count there, of the class against the rest"),
+        "HD": ("error-rate", "a count there, of the class against all others"),
         "OP": ("accuracy", "less |recall − specificity|/(recall + specificity) there"),
         "GM": ("G-mean", ""),
         "AGM": ("G-mean", "its mean with the specificity, weighted by the negative class, there"),
-        "AGF": ("G-mean", "the geometric mean of F2 of a class and F0.5 of the rest there"),
+        "AGF": ("G-mean", "the geometric mean of F2 of a class and F0.5 of all others there"),
     },
     "fairlearn": {
         "demographic_parity_difference": ("detection-prevalence", _GROUPS),
