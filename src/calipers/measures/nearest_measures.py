@@ -150,7 +150,7 @@ NEAREST_MEASURES: Mapping[str, Mapping[str, _Answer]] = {
         "MinkowskiDistance": ("RMSE", "a sum of powers over all rows there"),
         "MultilabelCoverageError": ("coverage-error", ""),
         "MultilabelRankingAveragePrecision": ("LRAP", ""),
-        "MultilabelRankingLoss": ("ranking-loss", "labels of equal score count as in order there"),
+        "MultilabelRankingLoss": ("ranking-loss", "equal scores are in the order of columns there"),
         "PearsonCorrCoef": ("Pearson", ""),
         "PearsonsContingencyCoefficient": ("Cramer-V", "√(χ²/(n + χ²)) there"),
         "TschuprowsT": ("Cramer-V", "by the geometric mean of both numbers of classes there"),
