@@ -117,6 +117,8 @@ def test_a_name_of_another_tool_needs_its_oracle() -> None:
     for name, aliases in (("huber_loss", ()), ("mine", ("HuberLoss",))):
         with pytest.raises(NameTakenError, match=r"a measure of yardstick; .* oracles=\{'[hH]uber"):
             add(name, "regression", aliases=aliases)
+    with pytest.raises(TypeError, match="oracles is 'yardstick', expected tools by name"):
+        add("mine", "regression", aliases=("huber_loss",), oracles="yardstick")
     mine = add("huber", "regression", aliases=("huber_loss",), oracles={"huber_loss": "yardstick"})
     assert cal.measure("huber_loss").definition is mine
 

@@ -24,7 +24,7 @@ _MACRO = "a macro average by default there, in which 0/0 is 0"
 _NO_RELEVANT = "a query without a relevant document counts as 0 there"
 _ROC = ("AUC", "a curve: calipers.curve(evaluation, 'ROC')")
 _PR = ("PR-AUC", "a curve: calipers.curve(evaluation, 'PR')")
-_THERE_WITH_CLASSES = ("TP", "counts by class are evaluation.confusions")
+_COUNTS = ("TP", "counts by class are evaluation.confusions")
 _FIXED_PRECISION = ("recall@precision=0.9", _THRESHOLD.format("recall@precision=0.9"))
 _FIXED_RECALL = ("precision@recall=0.9", _THRESHOLD.format("precision@recall=0.9"))
 _FIXED_SPECIFICITY = ("recall@FPR=0.1", "the false positive rate is 1 − specificity")
@@ -46,7 +46,7 @@ _BY_KIND_OF_LABELS: Mapping[str, tuple[_Answer | None, _Answer | None, _Answer |
     "AveragePrecision": (("AP", ""), ("macro-AP", ""), ("macro-AP", "")),
     "CalibrationError": (_ECE, _ECE, None),
     "CohenKappa": (("kappa", ""), ("kappa", ""), None),
-    "ConfusionMatrix": (_THERE_WITH_CLASSES,) * 3,
+    "ConfusionMatrix": (_COUNTS,) * 3,
     "EER": (("EER", "interpolated between thresholds here"),) * 3,
     "ExactMatch": (None, ("accuracy", ""), ("subset-accuracy", "")),
     "F1Score": (("F1", ""), ("macro-F1", _MACRO), ("macro-F1", _MACRO)),
@@ -74,7 +74,7 @@ _BY_KIND_OF_LABELS: Mapping[str, tuple[_Answer | None, _Answer | None, _Answer |
         ("macro-specificity", _MACRO),
     ),
     "SpecificityAtSensitivity": (_FIXED_SENSITIVITY,) * 3,
-    "StatScores": (_THERE_WITH_CLASSES,) * 3,
+    "StatScores": (_COUNTS,) * 3,
 }
 
 #: What MTEB computes of the similarity of pairs, by each of its distances.
@@ -135,7 +135,7 @@ NEAREST_MEASURES: Mapping[str, Mapping[str, _Answer]] = {
     },
     "torchmetrics": {
         "CalibrationError": _ECE,
-        "ConfusionMatrix": _THERE_WITH_CLASSES,
+        "ConfusionMatrix": _COUNTS,
         "ConcordanceCorrCoef": ("CCC", "with n − 1 in variances and covariance there"),
         "CosineSimilarity": ("Pearson", "of numbers that are not centered there"),
         "Dice": ("F1", "a micro average by default there"),
@@ -149,7 +149,7 @@ NEAREST_MEASURES: Mapping[str, Mapping[str, _Answer]] = {
         "MinkowskiDistance": ("RMSE", "a sum of powers over all rows there"),
         "MultilabelCoverageError": ("coverage-error", ""),
         "MultilabelRankingAveragePrecision": ("LRAP", ""),
-        "MultilabelRankingLoss": ("ranking-loss", "labels of equal score are no errors there"),
+        "MultilabelRankingLoss": ("ranking-loss", "equal scores are in the order of columns there"),
         "PearsonCorrCoef": ("Pearson", ""),
         "PearsonsContingencyCoefficient": ("Cramer-V", "√(χ²/(n + χ²)) there"),
         "TschuprowsT": ("Cramer-V", "by the geometric mean of both numbers of classes there"),
@@ -410,7 +410,7 @@ NEAREST_MEASURES: Mapping[str, Mapping[str, _Answer]] = {
                 ("FPR", "FPR"), ("FNR", "FNR"), ("F1", "F1"),
             )
         },
-        "ACC Macro": ("macro-accuracy", "the mean over classes of each against the rest"),
+        "ACC Macro": ("macro-accuracy", "the mean over classes of each against all others"),
         **dict.fromkeys(
             (
                 "SOA1", "SOA2", "SOA3", "SOA4", "SOA5", "SOA6", "SOA7", "SOA8", "SOA9", "SOA10",
@@ -425,7 +425,7 @@ NEAREST_MEASURES: Mapping[str, Mapping[str, _Answer]] = {
         "POP": ("prevalence", "each estimate has its n"),
         "N": ("prevalence", "a count there"),
         "TOP": ("detection-prevalence", "a count there"),
-        "TON": ("detection-prevalence", "a count there, of the rest"),
+        "TON": ("detection-prevalence", "a count there, of rows predicted negative"),
         "TOPR": ("detection-prevalence", ""),
         "PRE": ("prevalence", ""),
         "OOC": ("F1", "the geometric mean of precision and recall there"),
@@ -441,11 +441,11 @@ NEAREST_MEASURES: Mapping[str, Mapping[str, _Answer]] = {
         "GI": ("J", ""),
         "AM": ("detection-prevalence", "FP − FN there, a count"),
         "BCD": ("detection-prevalence", "half its distance from the prevalence there"),
-        "HD": ("error-rate", "a count there, of the class against the rest"),
+        "HD": ("error-rate", "a count there, of the class against all others"),
         "OP": ("accuracy", "less |recall − specificity|/(recall + specificity) there"),
         "GM": ("G-mean", ""),
         "AGM": ("G-mean", "its mean with the specificity, weighted by the negative class, there"),
-        "AGF": ("G-mean", "the geometric mean of F2 of a class and F0.5 of the rest there"),
+        "AGF": ("G-mean", "the geometric mean of F2 of a class and F0.5 of all others there"),
     },
     "causalml": {
         "get_cumlift": ("uplift", "of each number of rows, with ties in their order, there"),

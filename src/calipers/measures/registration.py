@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -76,6 +76,9 @@ def measure(
         is_collection = isinstance(names, tuple | list | set | frozenset)
         if not is_collection or not all(isinstance(alias, str) for alias in names):
             raise TypeError(f"{name}: {trait} is {names!r}, expected a tuple of names")
+    oracles = traits.get("oracles", {})
+    if not isinstance(oracles, Mapping):
+        raise TypeError(f"{name}: oracles is {oracles!r}, expected tools by name")
 
     def register(formula: F) -> F:
         if not callable(formula):
