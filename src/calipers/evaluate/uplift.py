@@ -89,9 +89,10 @@ def uplift(
         ten distinct numbers is cut at its quartiles; a number that more than half of the rows have
         is a slice of its own. Rows without a value are the slice ``"missing"``. With ``data``, a
         list of names will do.
-    slice_bins : dict of list of float, optional
+    slice_bins : dict of list of float, or of str, optional
         Bin edges of numeric columns of ``slices``, by name: ``{"age": [40, 65]}``. By default they
-        are binned at their quartiles.
+        are binned at their quartiles. Of columns of dates the period, ``"year"``, ``"quarter"``,
+        ``"month"`` or ``"day"``.
     cost : dict of array-like of shape (n,), float, or dict of such, optional
         Costs of the systems, by the name of the cost: a column (latencies, tokens) or one number (a
         price, a size); or a dict of such by system: ``{"latency (ms)": {"a": …, "b": …}}``. They
