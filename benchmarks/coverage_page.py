@@ -100,6 +100,17 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "of 60 training steps gives the scale. Ensembles of 20 members have the spread of their row, which is "
         "lognormal, or six tenths of it.",
     ),
+    "ensembles": (
+        "Ensembles of several outputs",
+        "Ten members of two independent outputs, drawn as the truth is about what is predicted.",
+    ),
+    "uplift": (
+        "Uplift of a treatment",
+        "A randomized experiment: the logit of an outcome, or its mean for amounts, depends on the treatment "
+        "by 0.2 + 0.5x for a normal x, which scores know with an error. There may be no effect or a large one, "
+        "rare outcomes (1%), tied scores, one in ten rows treated, a treatment by a known propensity, or 40 "
+        "clusters.",
+    ),
     "survival": (
         "Times that may be censored",
         "Exponential times whose log hazard is normal and predicted with an error, or almost exactly; "
