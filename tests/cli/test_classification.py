@@ -319,7 +319,7 @@ USAGE = {
     ),
     "bins that are no numbers": (
         "t.csv --truth y --score s --slice age --slice-bins age=old",
-        "--slice-bins 'age=old': expected a column and numbers, as in age=40,65",
+        "--slice-bins 'age=old': expected a column and numbers or a period, as in age=40,65",
     ),
 }  # fmt: skip
 

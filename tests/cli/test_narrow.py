@@ -76,7 +76,7 @@ CASES = {
     "classification": (
         "classification t.csv --truth y --predicted forest --predicted y -m accuracy -m recall "
         "--slice site --layout long",
-        [("accuracy", "forest"), ("recall", "forest"), ("accuracy", "north", "forest")],
+        [("accuracy", "forest"), ("recall", "forest"), ("accuracy", "north")],
     ),
     "overlap": ("overlap bm25.run dense.run", [("RBO",), ("overlap@10",)]),
     "regression": (

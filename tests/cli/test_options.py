@@ -241,6 +241,7 @@ SYSTEMS = {
     "ranking": "t.csv --group fold --truth y --score s --score t",
     "clustering": "t.csv --truth y --labels p --labels k_b",
     "survival": "t.csv --time p --event y --risk s --risk t",
+    "uplift": "t.csv --treatment l_a --outcome y --score s --score t",
     "scores": "t.csv --score y --score p",
     "agreement": "t.csv --raters one=y,p --raters two=l_a,k_b",
 }

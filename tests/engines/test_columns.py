@@ -161,9 +161,7 @@ def test_several_files_of_ranked_rows_are_read_in_batches_only(tmp_path: Path, f
         "pattern": str(tmp_path / "*.parquet"),
         "list": [tmp_path / "0.parquet", tmp_path / "1.parquet"],
     }[form]
-    with pytest.raises(
-        InputError, match=r"not a single file.* engine='stream' \(--engine stream\)"
-    ):
+    with pytest.raises(InputError, match=r"not a single file.* engine='stream'"):
         cal.ranking("q", "y", "s", data=data)
     expected = cal.ranking("q", "y", "s", data=rows)["P@1"].value
     assert cal.ranking("q", "y", "s", data=data, engine="stream")["P@1"].value == expected

@@ -52,7 +52,7 @@ QUICK: dict[str, Any] = {"interval": "none"}
         (lambda: cal.classification(pd.DataFrame({"y": TRUTH}), probability=P), "truth: is a table of 1 column;"),
         (lambda: cal.classification(pd.DataFrame({"y": TRUTH, "n": TRUTH}), P), "truth: is a distribution per row, which cannot be combined with predicted="),
         (lambda: cal.classification(TRUTH, pl.DataFrame({"a": TRUTH, "b": TRUTH})), "predicted: is a table of 2 columns; expected one column, or a dict"),
-        (lambda: cal.classification(["a"] * 6, ["a"] * 6), "truth: has only one class ('a'), and the other is unknown; name both (labels=[…] or"),
+        (lambda: cal.classification(["a"] * 6, ["a"] * 6), "truth: has only one class ('a'), and the other is unknown; name both (labels=[…]), or"),
         (lambda: cal.classification(TRUTH, score=P, seed="a"), "seed is 'a', expected a whole number"),
         (lambda: cal.classification(TRUTH, score=P, seed=True), "seed is True, expected a whole number"),
         (lambda: cal.classification(TRUTH, score=P, measures=[3]), "measures is [3], expected names of measures such as 'AUC'"),

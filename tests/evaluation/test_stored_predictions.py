@@ -192,7 +192,7 @@ def test_ratings_in_words_and_damaged_ones(tmp_path: Path) -> None:
     last.write_text(kept.to_json())
     now: dict[str, Any] = {"c": ["low", "top", "top"] * 9, "d": ["low", "top", "low"] * 9}
     with pytest.raises(
-        cal.InputError, match=r"last.json: the category 'mid' of the earlier .*order= "
+        cal.InputError, match=r"last.json: the category 'mid' of the earlier .*\(order=\)"
     ):
         cal.agreement(now, baseline=last)
     three = {"scale": "ordinal", "order": ["low", "mid", "top"]}

@@ -856,8 +856,8 @@ def test_reports_have_a_section_of_findings() -> None:
     text, markdown, html = str(ev), ev.to_markdown(), ev.to_html()
     assert "Findings\n- Warning: The system: accuracy 0.906" in text
     assert "### Findings\n\n- **Warning:** The system: accuracy 0.906" in markdown
-    assert '<h2 id="findings">Findings' in html
-    assert html.index('id="findings"') < html.index('id="estimates"')
+    cards = '<ul class="findings cards" aria-label="Most important findings">'
+    assert html.index(cards) < html.index('id="estimates"')
     # A measure of a finding leads to its definition.
     place = ev.measures.index("NPV")
     assert f'<a href="#definition-{place}"><bdi>NPV</bdi></a>' in html

@@ -242,7 +242,10 @@ def test_pairs_of_a_measure_without_direction_are_higher_or_lower() -> None:
 
 def test_sentences_of_a_comparison_on_one_measure_have_no_blank_line() -> None:
     made = Comparison(tuple(difference(system=b, baseline=a) for a, b in combinations("abcdef", 2)))
-    assert "topics).\np-values are adjusted" in made.to_text(layout="long")
+    text = made.to_text(layout="long")
+    assert text.index("p-values are adjusted") < text.index("is better than")
+    assert "topics).\nf is better" in text
+    assert "\n\n\n" not in text
 
 
 def test_an_infinite_margin_is_drawn() -> None:

@@ -17,12 +17,12 @@ import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
-from functools import cached_property
 from json.encoder import encode_basestring_ascii
 from typing import Any
 
 import numpy as np
 
+from calipers.caching import cached_property
 from calipers.campaign.assessor_agreement import disagreements
 from calipers.campaign.documents import parse_tree
 from calipers.campaign.operations import (

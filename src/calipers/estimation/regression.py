@@ -87,12 +87,13 @@ def estimate_from_statistic(
         and second_pass_statistic is not None
         and isinstance(statistic, NumericMoments)
     ):
-        vector = definition.components(statistic, **measure.parameters)
+        components = definition.components
 
         def component_interval(level: float) -> Interval | None:
             second, df = second_pass_statistic(), max(statistic.effective_size - 1, 0.0)
             if second is None:
                 return None
+            vector = components(statistic, **measure.parameters)
             limits = one_minus(length_interval(vector, second.products, level, df))
             return limits and replace(limits, method=f"jackknife, {limits.method}")
 

@@ -68,10 +68,12 @@ SHARED_ROLES = tuple(SHARED_COLUMNS)
 
 def parse_bins(values: tuple[str, ...]) -> dict[str, list[float] | str] | None:
     """Parse the bin edges of columns, given as ``age=40,65``, and periods, as ``day=month``."""
+    from calipers.evaluation.slice_definitions import PERIODS
+
     bins: dict[str, list[float] | str] = {}
     for text in values:
         name, _, numbers = text.rpartition("=")
-        if numbers.isalpha():
+        if numbers in PERIODS:
             bins[name] = numbers
             continue
         try:

@@ -81,12 +81,7 @@ def _no_pairs(*, is_inverse: bool) -> Mapping[str, Any]:
 
 @_pair_measure(
     "C-index",
-    aliases=(
-        "Harrell-C",
-        "concordance_index",
-        "concordance_index_censored",
-        "concordance_survival",
-    ),
+    aliases=("Harrell-C", "concordance_index", "concordance_index_censored"),
     undefined=_no_pairs(is_inverse=False),
     moves=partial(_concordance_influence, is_inverse=False),
     reference="Harrell et al. 1982",

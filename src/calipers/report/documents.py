@@ -1003,8 +1003,10 @@ def comparison_document(
             )
         adjusted = "" if uses_wide_table else adjustment_text(result)
         is_short = len(result) <= MAX_UNFOLDED_DIFFERENCES
-        yield Lines([adjusted] if adjusted else [])
-        yield Notes(list(map(mark_literal, result.notes)))
+        if adjusted:
+            yield Lines([adjusted])
+        if result.notes:
+            yield Notes(list(map(mark_literal, result.notes)))
         yield Lines(all_sentences if is_short else [*main_sentences, *other_sentences])
         return
     if len(result):
