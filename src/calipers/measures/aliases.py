@@ -116,6 +116,14 @@ OTHER_MEANINGS: Mapping[tuple[str, str], Mapping[str, str]] = {
         "smape": "sMAPE is the mean of 2|residual|/(|truth| + |prediction|), from 0 to 2; in "
         "utilsforecast it is half of that, from 0 to 1, and in permetrics in percent."
     },
+    ("uplift", "AUUC"): {
+        "AUUC": "AUUC is in outcomes per row; in causalml it is over the average effect, or times "
+        "the number of rows."
+    },
+    ("uplift", "Qini"): {
+        "Qini": "Qini is over the area of the order by the outcomes; in causalml it is about "
+        "Qini-area times the number of treated rows."
+    },
 }
 #: A number in or behind a name.
 _NUMBER_TAIL = re.compile(r"[-_.]?\d.*$")

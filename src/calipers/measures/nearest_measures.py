@@ -98,7 +98,7 @@ NEAREST_MEASURES: Mapping[str, Mapping[str, _Answer]] = {
         "brier_survival": ("survival-Brier", _AT_TIME.format("survival-Brier")),
         "brier_survival_integrated": ("integrated-Brier", "divided by the last time there"),
         "classification_cost": ("cost", "costs are by error, cost(cost_fn=3)"),
-        "concordance_survival": ("C-index", ""),
+        "concordance_survival": ("C-index", "of predicted times there: predicted="),
         "conf_mat": ("TP", "counts by class are evaluation.confusions"),
         "demographic_parity": ("detection-prevalence", _GROUPS),
         "equal_opportunity": ("recall", _GROUPS),
@@ -449,9 +449,7 @@ NEAREST_MEASURES: Mapping[str, Mapping[str, _Answer]] = {
         "AGF": ("G-mean", "the geometric mean of F2 of a class and F0.5 of all others there"),
     },
     "causalml": {
-        "auuc_score": ("AUUC", "over the average effect, or times the number of rows, there"),
         "get_cumlift": ("uplift", "of each number of rows, with ties in their order, there"),
-        "qini_score": ("Qini-area", "about that times the number of treated rows there"),
     },
     "scikit-uplift": {
         "average_squared_deviation": ("uplift", "of bins of training and test data there"),
