@@ -117,11 +117,11 @@ OTHER_MEANINGS: Mapping[tuple[str, str], Mapping[str, str]] = {
         "utilsforecast it is half of that, from 0 to 1, and in permetrics in percent."
     },
     ("uplift", "AUUC"): {
-        "AUUC": "AUUC is in outcomes per row; in causalml it is over the average effect, or times "
+        "auuc_": "AUUC is in outcomes per row; in causalml it is over the average effect, or times "
         "the number of rows."
     },
     ("uplift", "Qini"): {
-        "Qini": "Qini is over the area of the order by the outcomes; in causalml it is about "
+        "qini_": "Qini is over the area of the order by the outcomes; in causalml it is about "
         "Qini-area times the number of treated rows."
     },
 }
