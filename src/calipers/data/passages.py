@@ -16,6 +16,7 @@ import numpy as np
 
 from calipers.data.byte_sources import ByteSource
 from calipers.data.errors import InputError, format_value
+from calipers.data.tables import check_file
 from calipers.lazy_dataclasses import dataclass
 
 #: Fields of a line of a run, and those of judgments before the passages.
@@ -145,16 +146,22 @@ def _topic_columns(
 def _rows(source: Any, name: str) -> Iterator[tuple[str, list[str]]]:
     """Yield the fields of each line of a file, or of each row, with its location."""
     if isinstance(source, str | os.PathLike):
+        path = os.fspath(source)
+        check_file(path, "lines of fields")
         with ByteSource.from_input(source).text() as text:
             for number, line in text.lines():
-                if line.strip():
-                    yield f"{os.fspath(source)}:{number}", line.decode(errors="replace").split()
+                try:
+                    fields = line.decode().split()
+                except UnicodeDecodeError:
+                    raise InputError(f"{path}:{number}: is not UTF-8") from None
+                if fields:
+                    yield f"{path}:{number}", fields
         return
-    if isinstance(source, Mapping | bytes) or not isinstance(source, Iterable):
+    if isinstance(source, Mapping | bytes) or not np.iterable(source):
         raise InputError(f"{name}: is {format_value(source)}, expected a path, or rows of fields")
     for number, row in enumerate(source):
         fields = row.split() if isinstance(row, str) else row
-        if isinstance(fields, Mapping | bytes) or not isinstance(fields, Iterable):
+        if isinstance(fields, Mapping | bytes) or not np.iterable(fields):
             raise InputError(f"{name} row {number}: is {format_value(row)}, expected fields")
         yield f"{name} row {number}", [str(field) for field in fields]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,6 +17,9 @@ from calipers.evaluation.topic_scores import TopicScores
 from calipers.measures.passages import TASK, passage_measures
 from calipers.results import Evaluation
 from calipers.statistics.passages import RetrievedPassages
+
+#: Parameters are below this, so that their squares are finite.
+_MAX_PARAMETER = 1e100
 
 
 @validate_arguments
@@ -100,8 +102,8 @@ def passages(
     if any(k < 1 for k in cutoffs):
         raise InputError(f"cutoffs: is {min(cutoffs)}, expected numbers from 1 on")
     for name, value in (("beta", beta), ("L", L)):
-        if not 0 < value < math.inf:
-            raise InputError(f"{name} is {value:g}, expected a positive number")
+        if not 0 < value < _MAX_PARAMETER:
+            raise InputError(f"{name} is {value:g}, expected a number from 0 to {_MAX_PARAMETER:g}")
     text = read_judgments(judgments)
     run_sources = dict(runs) if isinstance(runs, Mapping) else named_runs(runs)
     statistics = {

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.caching import cached_property
-from calipers.data.arrays import check_length, check_values, missing_mask, take_rows, to_numbers
+from calipers.data.arrays import (
+    check_column,
+    check_length,
+    check_values,
+    missing_mask,
+    take_rows,
+    to_numbers,
+)
 from calipers.data.columns import add_files, collect_columns
 from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.data.frequency_weights import to_counts
@@ -198,6 +205,7 @@ class _ReviewedBatches:
         grades = to_numbers(columns["relevant"], "relevant").astype(np.float64)
         sampled = to_numbers(columns["sampled"], "sampled").astype(np.float64)
         check_values(sampled, ~np.isin(sampled, (0, 1)), "sampled", "expected 0 or 1")
+        check_column(columns["rank"], "rank")
         unreviewed_mask = missing_mask(columns["rank"], "rank")
         for name, column in (("sampled", sampled), ("rank", unreviewed_mask)):
             check_length(column, len(grades), name, reference="relevant has")
