@@ -405,3 +405,11 @@ def test_powers_are_probabilities_that_rise(degrees: float, level: float) -> Non
         assert max(found) <= 1 + 1e-9
         assert min(np.diff(found)) >= -1e-7
     assert of_t[0] == pytest.approx(1 - level, abs=1e-8)
+
+
+@pytest.mark.parametrize("df", [1.0, 3.0, 10.0])
+def test_detectable_differences_of_extreme_levels(df: float) -> None:
+    # Student's t of extreme levels is δ over the root of χ²/df, and the search agrees below.
+    critical = np.array([2e4, 2e5, 1e12])
+    shifts = power._detectable_noncentrality(np.full(3, df), critical, 0.8)
+    assert shifts / critical == pytest.approx(np.sqrt(stats.chi2.ppf(0.8, df) / df), rel=1e-8)

@@ -48,6 +48,8 @@ RULES = (*SAMPLE_RULES, "knee", "budget")
 MIN_KNEE_DOCUMENTS = 1000
 #: Slope ratio of the budget rule, and the proportion of the collection at which it always stops.
 BUDGET_SLOPE_RATIO, BUDGET_PROPORTION = 6.0, 0.75
+#: The largest collection; logarithms of factorials of larger numbers are too coarse.
+_MAX_DOCUMENTS = 2**40
 
 
 @validate_arguments
@@ -146,8 +148,11 @@ def review(
     settings = make_settings("none", level, 2000, 0)
     if not 0 < recall < 1:
         raise InputError(f"recall is {recall:g}, expected a number between 0 and 1")
-    if collection_size is not None and collection_size < 1:
-        raise InputError(f"collection_size is {collection_size}, expected a number of documents")
+    if collection_size is not None and not 1 <= collection_size <= _MAX_DOCUMENTS:
+        raise InputError(
+            f"collection_size is {collection_size}, expected a number of documents from 1 to "
+            f"{_MAX_DOCUMENTS}"
+        )
     columns = {"relevant": relevant, "sampled": sampled, "rank": rank, "count": count}
     collected = collect_columns(columns, data=data).columns
     counts = _ReviewedBatches.from_columns(collected, rel, collection_size)

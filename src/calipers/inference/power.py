@@ -21,6 +21,9 @@ NAN = float("nan")
 
 #: Relative difference at which the search stops.
 _RELATIVE_TOLERANCE = 4e-16
+#: Critical value of t above which the noise of the mean is below a part in 10¹⁰ of the detectable
+#: difference.
+_FAR_CRITICAL = 1e5
 
 #: With so many degrees of freedom, the tail of t so many standard errors away is below 1e-17.
 _MIN_DF_OF_FAR_TAIL, _FAR_TAIL = 100, 10.0
@@ -192,7 +195,15 @@ def _interpolated_noncentrality(df: FloatArray, critical: FloatArray, power: flo
 
 def _detectable_noncentrality(df: FloatArray, critical: FloatArray, power: float) -> FloatArray:
     """Return the detectable difference in standard errors of each test, by its critical value."""
-    from scipy.special import ndtri
+    from scipy.special import gammaincinv, ndtri
+
+    # The noise of the numerator vanishes at such values, and t is δ over the root of χ²/df.
+    is_far = critical > _FAR_CRITICAL
+    if is_far.any():
+        shifts = critical * np.sqrt(2 * gammaincinv(df / 2, power) / df)
+        if not is_far.all():
+            shifts[~is_far] = _detectable_noncentrality(df[~is_far], critical[~is_far], power)
+        return np.asarray(shifts)
 
     def excess(x: FloatArray, tests: Any) -> FloatArray:
         return _two_sided_power(x, critical[tests], df[tests]) - power
