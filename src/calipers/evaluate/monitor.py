@@ -512,7 +512,15 @@ class MonitorSession:
         missing = np.array([any(map(math.isnan, row)) for row in rows], np.bool_)
         for column in range(n_scores, len(block[0].values)):
             names = [r.values[column] for r in block]
-            missing |= np.array([is_missing(name) or name == "" for name in names], np.bool_)
+            # A name may be any object, even a list, which is compared with nothing.
+            empty = [isinstance(x, str) and not x for x in names]
+            missing |= np.array(
+                [
+                    e or (np.ndim(x) == 0 and is_missing(x))
+                    for e, x in zip(empty, names, strict=True)
+                ],
+                np.bool_,
+            )
         if missing.any():
             if self.missing == "error":
                 location = block[int(np.argmax(missing))].location

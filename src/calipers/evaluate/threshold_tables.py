@@ -147,7 +147,8 @@ def threshold_table(
             if name not in systems or name not in by_system:
                 names = list(systems if name not in systems else by_system)
                 raise InputError(
-                    f"thresholds: there is no system {name!r}; {did_you_mean(name, names)}"
+                    f"thresholds: there is no system {name!r}; "
+                    f"{did_you_mean(str(name), map(str, names))}"
                 )
         selected = {n: s for n, s in selected.items() if n in by_system}
     tables = [
@@ -214,7 +215,8 @@ def _select_thresholds(system: BinaryOutput, thresholds: Any, notes: list[str]) 
             "with equal numbers of rows between them; give other thresholds with thresholds=."
         )
         return np.asarray(table.scores[indices], np.float64)
-    requested = thresholds if isinstance(thresholds, Sequence | np.ndarray) else [thresholds]
+    is_list = isinstance(thresholds, Sequence) or np.ndim(thresholds) > 0
+    requested = thresholds if is_list else [thresholds]
     unique_thresholds = {
         check_finite(x, "thresholds", "'all' or finite numbers such as [0.2, 0.5]")
         for x in requested
