@@ -101,13 +101,15 @@ mod tests {
         tested(|crew| sum_lower(crew, (&group, &rank), &weight, &mut tree, &mut sums));
         for (row, &sum) in sums.iter().enumerate() {
             let earlier = (0..60).filter(|&other| group[other] < group[row]);
-            let expected: f64 = earlier
-                .map(|other| match rank[other].cmp(&rank[row]) {
-                    std::cmp::Ordering::Less => weight[other],
-                    std::cmp::Ordering::Equal => weight[other] / 2.0,
-                    std::cmp::Ordering::Greater => 0.0,
-                })
-                .sum();
+            // The sum of nothing is −0.
+            let expected: f64 = 0.0
+                + earlier
+                    .map(|other| match rank[other].cmp(&rank[row]) {
+                        std::cmp::Ordering::Less => weight[other],
+                        std::cmp::Ordering::Equal => weight[other] / 2.0,
+                        std::cmp::Ordering::Greater => 0.0,
+                    })
+                    .sum::<f64>();
             assert_eq!(sum.to_bits(), expected.to_bits());
         }
     }
