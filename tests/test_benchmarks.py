@@ -136,6 +136,7 @@ NO_INTERVAL = {
     ("calibration", "Hosmer-Lemeshow-df"): "p-value",
     ("calibration", "Hosmer-Lemeshow-p"): "p-value",
     ("counts", "accuracy-p"): "p-value",
+    ("survival-probabilities", "D-calibration-p"): "p-value",
     # How many topics there are is known.
     ("retrieval", "NumQ"): "count",
     # Larger without end, the more rows or points there are.
@@ -175,6 +176,9 @@ def test_measures_without_coverage_have_no_interval() -> None:
         cal.regression(p, p + random.normal(size=60), measures=["max-error"], curves=False),
         cal.clustering(at, truth, measures=["Dunn", "DBCV"], curves=False),
         cal.from_values({"a": right}, measure="accuracy", cost={"usd": {"a": 12.5}}).costs,
+        cal.survival(
+            np.arange(1, 61), truth, survival={20: p, 40: p / 2}, measures=["D-calibration-p"]
+        ),
     )
     reasons = {
         e.measure.partition("[")[0]: e.interval_reason for ev in evaluations for e in ev.estimates

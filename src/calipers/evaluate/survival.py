@@ -152,11 +152,11 @@ def survival(
     >>> time, event = [3, 5, 7, 9, 11, 14], [1, 0, 1, 1, 0, 1]
     >>> ev = cal.survival(time, event, [0.9, 0.3, 0.8, 0.4, 0.5, 0.1])
     >>> round(ev["C-index"].value, 3), round(ev["Uno-C"].value, 3)
-    (0.909, 0.929)
+    (0.9, 0.878)
     >>> half, year = [0.3, 0.8, 0.5, 0.7, 0.7, 0.9], [0.1, 0.5, 0.2, 0.4, 0.4, 0.8]
     >>> ev = cal.survival(time, event, survival={6: half, 12: year})
     >>> round(ev["integrated-Brier"].value, 3)
-    0.1
+    0.083
     """
     arguments = {**locals(), "engine": "memory"}
     roles = ("time", "event", "risk", "predicted", "survival")
