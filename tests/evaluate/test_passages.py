@@ -170,7 +170,7 @@ def test_invalid_arguments() -> None:
     for options, message in (
         ({"recalls": [2]}, "recalls: is 2, expected numbers from 0 to 1"),
         ({"cutoffs": [0]}, "cutoffs: is 0, expected numbers from 1 on"),
-        ({"beta": 0}, "beta is 0, expected a positive number"),
+        ({"beta": 0}, "beta is 0, expected a number above 0, below 1e"),
         ({"baseline": "rum"}, "baseline 'rum' is not a run; did you mean 'run'"),
         ({"runs": {}}, "runs: an empty dict"),
         ({"runs": {"run": 3}}, "run: is 3, expected a path, or rows of fields"),

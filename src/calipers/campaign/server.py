@@ -465,14 +465,11 @@ def make_server(sessions: SessionManager, origins: Iterable[str]) -> uvicorn.Ser
     """Return the server, which limits connections and what it logs about them."""
     import uvicorn
 
-    from calipers.campaign.connections import Connection, ConnectionPool, max_connections
-
-    class PooledConnection(Connection):
-        pool = ConnectionPool(max_connections())
+    from calipers.campaign.connections import ConnectionPool, connection_class, max_connections
 
     config = uvicorn.Config(
         application(sessions, list(origins)),
-        http=PooledConnection,
+        http=connection_class(ConnectionPool(max_connections())),
         log_level="warning",
         access_log=False,
         lifespan="off",

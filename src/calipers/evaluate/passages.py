@@ -103,7 +103,9 @@ def passages(
         raise InputError(f"cutoffs: is {min(cutoffs)}, expected numbers from 1 on")
     for name, value in (("beta", beta), ("L", L)):
         if not 0 < value < _MAX_PARAMETER:
-            raise InputError(f"{name} is {value:g}, expected a number from 0 to {_MAX_PARAMETER:g}")
+            raise InputError(
+                f"{name} is {value:g}, expected a number above 0, below {_MAX_PARAMETER:g}"
+            )
     text = read_judgments(judgments)
     run_sources = dict(runs) if isinstance(runs, Mapping) else named_runs(runs)
     statistics = {
