@@ -62,13 +62,15 @@ class ConnectionPool:
         self._assessors.pop(connection, None)
 
 
-def connection_class(pool: ConnectionPool) -> type[asyncio.Protocol]:
+def connection_class(connections: ConnectionPool) -> type[asyncio.Protocol]:
     """Return the protocol of the connections of a pool, of uvicorn, which may not be installed."""
     import h11
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
     class Connection(H11Protocol):  # type: ignore[misc]
         """Connection of a pool, with deadlines for the headers and the body of each request."""
+
+        pool = connections
 
         def __init__(self, *, app_state: dict[str, Any], **options: Any) -> None:
             super().__init__(app_state={**app_state, "connection": self}, **options)
@@ -78,12 +80,12 @@ def connection_class(pool: ConnectionPool) -> type[asyncio.Protocol]:
         def connection_made(self, transport: asyncio.Transport) -> None:
             """Add the connection to the pool."""
             super().connection_made(transport)
-            pool.add(self)
+            self.pool.add(self)
             self._set_deadline()
 
         def connection_lost(self, exc: Exception | None) -> None:
             """Remove the connection from the pool."""
-            pool.discard(self)
+            self.pool.discard(self)
             self._await(None)
             super().connection_lost(exc)
 
