@@ -167,7 +167,7 @@ def detect_content(path: str) -> str:
     from calipers.data.errors import InputError
     from calipers.data.evaluation_logs import is_log
     from calipers.data.formats import detect_kind
-    from calipers.data.plain_text import first_line, is_header
+    from calipers.data.plain_text import first_line, is_header, is_number
     from calipers.data.streams import Stream
     from calipers.data.tables import file_extension, is_table, read_json
 
@@ -192,17 +192,10 @@ def detect_content(path: str) -> str:
         if is_header(fields):
             return kind or ""
         if len(fields) == 3:
-            return "values" if _is_number(fields[2]) else ""
+            return "values" if is_number(fields[2]) else ""
         number = {"qrels": 3, "run": 4}.get(kind or "")
-        return kind or "" if number is not None and _is_number(fields[number]) else ""
+        return kind or "" if number is not None and is_number(fields[number]) else ""
     return ""
-
-
-def _is_number(text: str) -> bool:
-    with suppress(ValueError):
-        float(text)
-        return True
-    return False
 
 
 def _suggest_retrieval(

@@ -145,7 +145,7 @@ def detect_layout(path: str, kind: Kind, fields: list[str]) -> tuple[str, ...] |
     count = len(fields)
     if kind == "run" and count == 4 and re.fullmatch(r"-?\d+|L\d+", fields[3]):
         raise InputError(f"{path}: {_SWAPPED_MESSAGES[kind]}: are the two swapped?")
-    if kind == "qrels" and count >= 6 and _is_number(fields[4]):
+    if kind == "qrels" and count >= 6 and is_number(fields[4]):
         raise InputError(f"{path}: {_SWAPPED_MESSAGES[kind].format(count)}: are the two swapped?")
     if kind == "qrels" and count == 4:
         return _LETTER_GRADE_LAYOUT if re.fullmatch(r"L\d+", fields[3]) else None
@@ -154,7 +154,8 @@ def detect_layout(path: str, kind: Kind, fields: list[str]) -> tuple[str, ...] |
     return LAYOUTS.get((kind, count))
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Return whether a text is a number."""
     try:
         float(text)
     except ValueError:

@@ -25,7 +25,7 @@ from calipers.inference.variance_estimators import (
 from calipers.lazy_dataclasses import dataclass, replace
 from calipers.measures import parse
 from calipers.statistics import FloatArray, Moments, ScoreTable, effective_size
-from calipers.statistics.base import BLOCK_ROWS, dot
+from calipers.statistics.base import dot, row_blocks
 from calipers.statistics.calibration import ProbabilityLevels, expit, fit_information_matrix
 from calipers.statistics.logits import LogitSummary, RecalibrationFit
 
@@ -514,8 +514,7 @@ class Recalibration(NamedTuple):
             occupied_mask = (table.positive + table.negative)[::-1] > 0
             squares = [column[occupied_mask] for column in squares]
         variance = 0.0
-        for begin in range(0, len(self.logit), BLOCK_ROWS):
-            block = slice(begin, begin + BLOCK_ROWS)
+        for block in row_blocks(len(self.logit), 1):
             squared_influence = np.square(self.coefficient_influence(self.logit[block]))
             p = expit(self.intercept + self.slope * self.logit[block])
             variance += dot(squares[0][block], np.square(1 - p) * squared_influence)

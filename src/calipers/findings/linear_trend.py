@@ -12,7 +12,7 @@ import numpy as np
 from calipers.caching import cached_property
 from calipers.lazy_dataclasses import dataclass
 from calipers.statistics import NumericMoments
-from calipers.statistics.base import BLOCK_ROWS, dot
+from calipers.statistics.base import dot, row_blocks
 
 if TYPE_CHECKING:
     from calipers.inference.clusters import ClusterIndex
@@ -92,8 +92,7 @@ def fit_line(
 
     def row_error() -> tuple[float, float]:
         variance = fourth = 0.0
-        for begin in range(0, len(x), BLOCK_ROWS):
-            rows = slice(begin, begin + BLOCK_ROWS)
+        for rows in row_blocks(len(x), 1):
             deviations = x[rows] - mean
             weighted_x = deviations if weight is None else weight[rows] * deviations
             leverage = weighted_x * deviations / squares
@@ -116,8 +115,7 @@ def fit_line(
         from calipers.inference.clusters import cr2
 
         sums = np.zeros((5, clusters.n_codes))
-        for begin in range(0, len(x), BLOCK_ROWS):
-            rows = slice(begin, begin + BLOCK_ROWS)
+        for rows in row_blocks(len(x), 1):
             codes, deviations, error = clusters.codes[rows], x[rows] - mean, residuals[rows]
             row_weight = np.ones(len(codes)) if weight is None else weight[rows]
             terms = (

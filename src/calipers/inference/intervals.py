@@ -14,7 +14,7 @@ import numpy as np
 from calipers.inference.transformations import TRANSFORMATIONS, Transformation, expit
 from calipers.lazy_dataclasses import dataclass, replace
 from calipers.statistics import effective_size
-from calipers.statistics.base import BLOCK_ROWS, dot, sample_quantiles
+from calipers.statistics.base import dot, row_blocks, sample_quantiles
 
 if TYPE_CHECKING:
     from calipers.statistics import FloatArray, ScoreTable
@@ -582,8 +582,7 @@ def acceleration(influence: FloatArray, counts: FloatArray | None = None) -> flo
     if size == 0:
         return 0.0
     squares = cubes = 0.0
-    for begin in range(0, len(influence), BLOCK_ROWS):
-        rows = slice(begin, begin + BLOCK_ROWS)
+    for rows in row_blocks(len(influence), 1):
         scaled = influence[rows] / size
         squared = np.square(scaled) if counts is None else counts[rows] * np.square(scaled)
         squares += float(squared.sum())

@@ -29,7 +29,7 @@ from calipers.statistics import (
     effective_size,
     effective_size_from_weights,
 )
-from calipers.statistics.base import BLOCK_ROWS
+from calipers.statistics.base import BLOCK_ROWS, row_blocks
 from calipers.statistics.sparse_confusion import MAX_DENSE_CLASSES, ConfusionReplicates
 
 if TYPE_CHECKING:
@@ -585,8 +585,8 @@ def _count(index: npt.NDArray[np.integer[Any]], size: int) -> npt.NDArray[np.int
     if size > BLOCK_ROWS:
         return np.bincount(index, minlength=size)
     counts = np.zeros(size, np.intp)
-    for begin in range(0, len(index), BLOCK_ROWS):
-        counts += np.bincount(index[begin : begin + BLOCK_ROWS], minlength=size)
+    for rows in row_blocks(len(index), 1):
+        counts += np.bincount(index[rows], minlength=size)
     return counts
 
 

@@ -255,6 +255,75 @@ class Statistic:
         return cls(**values, **arrays)
 
 
+class WeightedRows(Statistic):
+    """Base class of statistics that keep their rows, with a weight of each.
+
+    Leading axes of the weights are replicates of the same rows.
+    """
+
+    weight: FloatArray
+    #: Cached sort orders, which do not depend on weights.
+    sort_orders: ClassVar[tuple[str, ...]] = ()
+
+    def with_weights(self, weight: FloatArray) -> Self:
+        """Return the same rows with other weights; sort orders stay cached.
+
+        Parameters
+        ----------
+        weight : ndarray of shape (..., n)
+            New weights.
+
+        Returns
+        -------
+        WeightedRows
+            Rows with these weights.
+        """
+        rows: Self = replace(self, weight=weight)  # type: ignore[type-var]
+        cached_orders = self.__dict__.keys() & set(self.sort_orders)
+        rows.__dict__.update({name: self.__dict__[name] for name in cached_orders})
+        return rows
+
+    def divide_weights(self, common_weight: float) -> Self:
+        """Return the same rows with weights of 1 in place of ``common_weight``.
+
+        Parameters
+        ----------
+        common_weight : float
+            Weight that every row has.
+
+        Returns
+        -------
+        WeightedRows
+            Rows of weight 1.
+        """
+        return self.with_weights(np.ones(self.weight.shape))
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.weight.shape[-1])
+
+    @property
+    def total(self) -> FloatArray:
+        """Sum of the weights, Σw."""
+        return np.asarray(self.weight.sum(axis=-1))
+
+    def mean(self, values: FloatArray) -> FloatArray:
+        """Compute the weighted mean of a value per row.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n,) or (..., n)
+            Value of each row, or of each replicate and row.
+
+        Returns
+        -------
+        ndarray
+            Mean, with leading axes.
+        """
+        return np.asarray((self.weight * values).sum(axis=-1) / self.total)
+
+
 def leave_one_out_sums(statistics: Sequence[S]) -> list[S]:
     """Compute for each of several statistics the sum of all others.
 

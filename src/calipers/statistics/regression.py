@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 from calipers.caching import cached, cached_property
 from calipers.lazy_dataclasses import dataclass
 from calipers.lazy_imports import numpy as np
-from calipers.statistics.base import FloatArray, IntArray, Statistic, effective_size
+from calipers.statistics.base import (
+    FloatArray,
+    IntArray,
+    Statistic,
+    WeightedRows,
+    effective_size,
+)
 from calipers.statistics.moments import Moments
 
 if TYPE_CHECKING:
@@ -484,7 +490,7 @@ class ColumnProducts(Statistic):
 
 
 @dataclass(frozen=True, eq=False)
-class NumericRows(Statistic):
+class NumericRows(WeightedRows):
     """True and predicted numbers of rows, for measures that need them sorted.
 
     Parameters
@@ -498,6 +504,8 @@ class NumericRows(Statistic):
     truth: FloatArray
     predicted: FloatArray
     weight: FloatArray
+
+    sort_orders = ("sorted_truth", "sorted_predictions", "sorted_errors")
 
     @classmethod
     def from_rows(
@@ -526,71 +534,9 @@ class NumericRows(Statistic):
         columns = zip(self._columns, other._columns, strict=True)
         return type(self)(*(np.concatenate(pair, axis=-1) for pair in columns))
 
-    def divide_weights(self, common_weight: float) -> Self:
-        """Return the statistic with every weight divided by ``common_weight``.
-
-        Each row then has weight 1.
-
-        Parameters
-        ----------
-        common_weight : float
-            Weight that every row has.
-
-        Returns
-        -------
-        NumericRows
-            Statistic of the same rows with weight 1.
-        """
-        return self.with_weights(np.ones(self.weight.shape))
-
     @property
     def _columns(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         return self.truth, self.predicted, self.weight
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return len(self.truth)
-
-    @property
-    def total(self) -> FloatArray:
-        """Sum of the weights, Σw."""
-        return np.asarray(self.weight.sum(axis=-1))
-
-    def with_weights(self, weight: FloatArray) -> Self:
-        """Return the same rows with other weights; sort orders stay cached.
-
-        Parameters
-        ----------
-        weight : ndarray of shape (..., n)
-            New weights.
-
-        Returns
-        -------
-        NumericRows
-            Rows with these weights.
-        """
-        rows = replace(self, weight=weight)
-        cached_names = ("sorted_truth", "sorted_predictions", "sorted_errors")
-        rows.__dict__.update(
-            {name: self.__dict__[name] for name in cached_names if name in self.__dict__}
-        )
-        return rows
-
-    def mean(self, values: FloatArray) -> FloatArray:
-        """Compute the weighted mean of a value per row.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n,) or (..., n)
-            Value of each row, or of each replicate and row.
-
-        Returns
-        -------
-        ndarray
-            Mean, with leading axes.
-        """
-        return np.asarray((self.weight * values).sum(axis=-1) / self.total)
 
     @cached_property
     def sorted_truth(self) -> SortedValues:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from calipers.caching import cached_property
 from calipers.lazy_dataclasses import dataclass
 from calipers.lazy_imports import numpy as np
-from calipers.statistics.base import FloatArray, IntArray, Statistic
+from calipers.statistics.base import FloatArray, IntArray, WeightedRows
 from calipers.statistics.regression import SortedValues
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class SurvivalRows(Statistic):
+class SurvivalRows(WeightedRows):
     """Observed times, events and predictions of rows.
 
     Parameters
@@ -47,6 +46,8 @@ class SurvivalRows(Statistic):
     survival: FloatArray
     weight: FloatArray
     times: tuple[float, ...] = ()
+
+    sort_orders = ("sorted_times", "sorted_risks", "comparison_order")
 
     @classmethod
     def from_rows(
@@ -87,64 +88,6 @@ class SurvivalRows(Statistic):
         }
         weight = np.concatenate((self.weight, other.weight), axis=-1)
         return type(self)(**joined, weight=weight, times=self.times)
-
-    def divide_weights(self, common_weight: float) -> Self:
-        """Return the statistic with weights of 1 in place of ``common_weight``.
-
-        Parameters
-        ----------
-        common_weight : float
-            Weight that every row has.
-
-        Returns
-        -------
-        SurvivalRows
-            Statistic of the same rows with weight 1.
-        """
-        return self.with_weights(np.ones(self.weight.shape))
-
-    def with_weights(self, weight: FloatArray) -> Self:
-        """Return the same rows with other weights; sort orders stay cached.
-
-        Parameters
-        ----------
-        weight : ndarray of shape (..., n)
-            New weights.
-
-        Returns
-        -------
-        SurvivalRows
-            Rows with these weights.
-        """
-        rows = replace(self, weight=weight)
-        names = ("sorted_times", "sorted_risks", "comparison_order")
-        rows.__dict__.update({name: self.__dict__[name] for name in names if name in self.__dict__})
-        return rows
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return len(self.time)
-
-    @property
-    def total(self) -> FloatArray:
-        """Sum of the weights, Σw."""
-        return np.asarray(self.weight.sum(axis=-1))
-
-    def mean(self, values: FloatArray) -> FloatArray:
-        """Compute the weighted mean of a value per row.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n,) or (..., n)
-            Value of each row, or of each replicate and row.
-
-        Returns
-        -------
-        ndarray
-            Mean, with leading axes.
-        """
-        return np.asarray((self.weight * values).sum(axis=-1) / self.total)
 
     @cached_property
     def sorted_times(self) -> SortedValues:
