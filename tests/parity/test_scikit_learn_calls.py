@@ -62,7 +62,15 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, dict[str,
         ],
         check=False,  # a test that looks at a function itself may fail; its calls are there
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": here, "RECORDED_CALLS": str(file), "PYTEST_ADDOPTS": ""},
+        env={
+            **os.environ,
+            "PYTHONPATH": here,
+            "RECORDED_CALLS": str(file),
+            "PYTEST_ADDOPTS": "",
+            # Each worker of a run records for itself, and takes its tests from the same list.
+            "PYTHONHASHSEED": "0",
+            "SKLEARN_TESTS_GLOBAL_RANDOM_SEED": "42",
+        },
         stdout=subprocess.DEVNULL,
     )
     made = (pickle.loads(call) for call in pickle.loads(file.read_bytes()))
