@@ -11,6 +11,7 @@ import numpy as np
 import calipers as cal
 from calipers.measures import TASKS, Definition
 from worlds import (
+    abstention,
     averages,
     case_scores,
     clusters,
@@ -32,6 +33,7 @@ from worlds import (
     pages,
     pairs,
     partitions,
+    passages,
     probabilities,
     quantiles,
     raters,
@@ -60,6 +62,8 @@ KINDS = (
     judged,
     judged_rows,
     uplift,
+    passages,
+    abstention,
     costs,
     disparities,
     learning,

@@ -99,7 +99,7 @@ OF_ASSESSORS = (
 #: Of complete rankings.
 OF_REVIEWS = ("WSS@0.8", "WSS(collection_size=40)@0.5", "last-rel")
 OF_INTENTS = ("D-nDCG@10", "D#-nDCG@10", "RBU")
-OF_NAVIGATION = ("DIN-nDCG@10", "DIN#-nDCG@10")
+OF_NAVIGATION = ("DIN-nDCG@10", "DIN#-nDCG@10", "P+Q@10", "P+Q#@10")
 OF_ATTENTION = (
     *("group-attention(group='g0')", "group-attention(group='g0',patience=0.5)"),
     "attention-ratio(group='g0')",

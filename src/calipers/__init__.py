@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from calipers.campaign.store import Campaign
     from calipers.data.errors import InputError
+    from calipers.evaluate.abstention import abstention
     from calipers.evaluate.agreement import agreement
     from calipers.evaluate.best_system import best_system
     from calipers.evaluate.case_scores import scores
@@ -90,6 +91,7 @@ _HOMES = {
     "campaign.store": "Campaign",
     "data.errors": "InputError",
     "evaluate.rank_correlation": "system_rank_correlation, rank_correlation",
+    "evaluate.abstention": "abstention",
     "evaluate.agreement": "agreement",
     "evaluate.best_system": "best_system",
     "evaluate.case_scores": "scores",
@@ -147,6 +149,7 @@ __all__ = [
     "Plan",
     "ValidationCurve",
     "__version__",
+    "abstention",
     "agreement",
     "averaged_curves",
     "best_system",

@@ -43,6 +43,36 @@ def test_the_command_gives_the_slices_of_the_library() -> None:
     }
 
 
+@pytest.mark.parametrize("command", ["retrieval", "ranking"])
+def test_disparities_between_slices(command: str) -> None:
+    """Those of the function, in JSON, in the terminal and on the page."""
+    rows = "".join(f"{k},{k % 4},{s % 2},{k % 3 + s}\n" for k in range(12) for s in range(3))
+    Path("r.csv").write_text(f"query,kind,grade,score\n{rows}")
+    line, ev = {
+        "retrieval": (
+            "retrieval q.txt x.run --topic-table t.csv",
+            cal.retrieval("q.txt", "x.run", measures="AP", topic_table="t.csv", slices=["kind"]),
+        ),
+        "ranking": (
+            "ranking r.csv --group query --truth grade --score score",
+            cal.ranking(
+                "query", "grade", {"score": "score"}, data="r.csv", measures="AP", slices=["kind"]
+            ),
+        ),
+    }[command]
+    expected = cal.fairness(ev, measures=["default", "AP-group-min"])
+    assert len(expected) == 2
+    line += " -m AP --slice kind --fairness default --fairness AP-group-min"
+    done = invoke([*line.split(), "--format", "json", "--report", "p.html"])
+    assert done.exit_code == 0, done.stderr
+    rows = json.loads(done.stdout)["fairness"]["rows"]
+    assert rows == json.loads(expected.to_json())["rows"]
+    shown = invoke(line.split()).stdout
+    for page in (shown, Path("p.html").read_text()):
+        assert "Fairness between groups" in page
+        assert all(d.estimate.measure in page for d in expected)
+
+
 @pytest.mark.parametrize(
     ("options", "expected"),
     [

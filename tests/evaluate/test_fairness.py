@@ -147,6 +147,54 @@ def test_other_tasks_and_undefined_values() -> None:
     assert math.isnan(found[0].estimate.value)
 
 
+def test_groups_of_topics_and_queries() -> None:
+    """Each group by an evaluation of its own topics, whose intervals do not depend on the others."""
+    random = np.random.default_rng(5)
+    qrels = {f"{t:02}": {f"d{i}": int(random.integers(0, 3)) for i in range(6)} for t in range(60)}
+    run = {t: {d: float(random.normal() + g) for d, g in of.items()} for t, of in qrels.items()}
+    kind = {t: "abc"[int(t) % 3] for t in qrels}
+    measures = ["nDCG@3", "RR", "NumRel"]
+    for options in ({}, {"cluster": {t: int(t) // 6 for t in qrels}}):
+        ev = cal.retrieval(qrels, run, measures=measures, slices={"kind": kind}, **options)
+        alone = {
+            k: cal.retrieval(
+                {t: of for t, of in qrels.items() if kind[t] == k},
+                run,
+                measures=measures,
+                **{name: {t: x[t] for t in x if kind[t] == k} for name, x in options.items()},
+            )
+            for k in "abc"
+        }
+        found = cal.fairness(ev)
+        assert [d.estimate.measure for d in found] == ["nDCG@3-difference", "RR-difference"]
+        for measure, disparity in zip(measures, found, strict=False):
+            rows = {k: of[measure] for k, of in alone.items()}
+            values = {k: row.value for k, row in rows.items()}
+            assert disparity.lowest == min(values, key=values.__getitem__)
+            assert disparity.highest == max(values, key=values.__getitem__)
+            assert disparity.estimate.value == pytest.approx(
+                values[disparity.highest] - values[disparity.lowest]
+            )
+            combine = np.add if options else math.hypot  # clusters have topics of all kinds
+            highs = [
+                a.value - b.value + combine(a.high - a.value, b.value - b.low)
+                for a, b in permutations(rows.values(), 2)
+            ]
+            assert disparity.estimate.high == pytest.approx(max(highs))
+            assert (disparity.estimate.unit, disparity.estimate.n) == ("topics", 60)
+    for name, message in (("NumRel-ratio", "is a total"), ("AP-ratio", "is not computed on")):
+        with pytest.raises(cal.InputError, match=message):
+            cal.fairness(ev, measures=name)
+    group = np.repeat(np.arange(30), 8)
+    grade = random.integers(0, 3, 240)
+    score = grade + random.normal(size=240)
+    ranked = cal.ranking(group, grade, score, measures="P@1", slices={"half": group % 2})
+    [gap] = cal.fairness(ranked)
+    values = [row.estimate.value for row in ranked.slices]
+    assert gap.estimate.value == pytest.approx(abs(values[0] - values[1]))
+    assert gap.estimate.unit == "groups"
+
+
 def test_a_result_is_read_from_json() -> None:
     found = cal.fairness(evaluated())
     assert cal.from_json(found.to_json()) == found

@@ -265,6 +265,49 @@ def test_navigational_intents_written_out(cutoff: int | None) -> None:
     assert n_lower > (10 if cutoff != 1 else -1)
 
 
+@pytest.mark.parametrize("cutoff", [None, 1, 2, 4])
+def test_navigational_intents_by_pyntcireval(cutoff: int | None) -> None:
+    """The mean over intents of P+ or Q of NTCIREVAL's port, of the first documents and their ideal."""
+    metrics = pytest.importorskip("pyNTCIREVAL.metrics", reason="pyNTCIREVAL is not installed")
+    generator = np.random.default_rng(13)
+    at = "" if cutoff is None else f"@{cutoff}"
+    n_different = 0
+    for _ in range(60):
+        documents = [f"d{i}" for i in range(9)]
+        intents = {
+            f"{i}{generator.choice(['', '/nav'])}": {
+                d: int(generator.choice([0, 0, 1, 2, 3])) for d in documents
+            }
+            for i in range(int(generator.integers(1, 4)))
+        }
+        counted = {name: levels for name, levels in intents.items() if any(levels.values())}
+        if not counted:
+            continue
+        ranking = generator.permutation([*documents, "x"])[:7].tolist()
+        by_name, of_q = {}, []
+        for name, levels in counted.items():
+            sizes = [sum(level == g for level in levels.values()) for g in range(4)]
+            labeled = [(d, levels.get(d)) for d in ranking[:cutoff]]
+            p = metrics.PPlusMeasure(sizes, [1, 2, 3], 1.0).compute(labeled)
+            q = metrics.QMeasure(sizes, [1, 2, 3], 1.0, cutoff=cutoff).compute(labeled)
+            by_name[name] = p if name.endswith("/nav") else q
+            of_q.append(q)
+        value = of_intents(f"P+Q{at}", ranking, intents)
+        assert value == pytest.approx(np.mean(list(by_name.values())))
+        n_different += abs(value - np.mean(of_q)) > 1e-9
+        recall = of_intents(f"StRecall{at}", ranking, intents)
+        sharp = of_intents(f"P+Q♯(gamma=0.3){at}", ranking, intents)
+        assert sharp == pytest.approx(0.3 * recall + 0.7 * value)
+    assert n_different > (10 if cutoff != 1 else -1)  # at rank 1 P+ is Q
+
+
+def test_intents_without_a_document_of_rel_are_left_out() -> None:
+    intents = {"home/nav": {"a": 2, "b": 1}, "history": {"c": 1, "b": 3}, "other": {"a": 1}}
+    ranking = ["b", "c", "a"]
+    # Of grades from 2 on: P+ at rank 3 is (1 + 2) / (3 + 2), Q at rank 1 (1 + 3) / (1 + 3).
+    assert of_intents("P+Q(rel=2)", ranking, intents) == pytest.approx((3 / 5 + 1) / 2)
+
+
 @pytest.mark.parametrize("cutoff", [None, 1, 3, 5])
 def test_rank_biased_utility_written_out(cutoff: int | None) -> None:
     """As the program of its authors computes it."""

@@ -74,8 +74,8 @@ def fairness(
     Returns
     -------
     Fairness
-        The disparities by column, system and measure. Rows without a value of the column are in no
-        group.
+        The disparities by column, system and measure. Rows, or topics, without a value of the
+        column are in no group.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def fairness(
     if sources is None:
         raise InputError("evaluation: has no data; expected one computed from rows")
     if not hasattr(sources, "iterate_slices"):
-        raise InputError(f"evaluation: is of {evaluation.task}, expected one of rows")
+        raise InputError(f"evaluation: is of {evaluation.task}, expected one with slices=")
     if not sources.slice_definitions:
         raise InputError("evaluation: has no groups; expected one with slices=, such as a column")
     level = evaluation.level if level is None else level
@@ -148,7 +148,7 @@ def _read_requests(evaluation: Evaluation, measures: str | Sequence[str] | None)
     defaults = (
         [f"{c}-{statistic}" for c in CRITERIA for statistic in ("difference", "ratio")]
         if is_binary
-        else [f"{m}-difference" for m in sources.measures]
+        else [f"{m}-difference" for m in sources.measures if m.definition.summary != "sum"]
     )
     if measures is not None and not measures:
         raise InputError("measures: there is none, expected at least one disparity")
@@ -169,6 +169,10 @@ def _read_requests(evaluation: Evaluation, measures: str | Sequence[str] | None)
             parsed = tuple(parse(m, TASKS["classification"]) for m in CRITERIA[base])
         else:
             base, parsed = _parse_measure(evaluation, match[1])
+            if parsed[0].definition.summary == "sum":
+                raise InputError(
+                    f"measures: {base} is a total, which grows with the size of a group"
+                )
         requests.append(_Request(f"{base}-{statistic}", parsed, statistic))
     return requests
 
@@ -206,8 +210,8 @@ def _disparities(
     for sample, measure in product(samples.values(), needed):
         if not sample.is_available(system, measure):
             raise InputError(
-                f"measures: {measure} takes another pass over the rows; name it in measures= of "
-                "the evaluation"
+                f"measures: {measure} is not computed on the slices; name it in measures= of the "
+                "evaluation"
             )
     estimates = {m: [s.point_estimate(system, m) for s in samples.values()] for m in needed}
     names, unit = list(samples), next(iter(estimates.values()))[0].unit

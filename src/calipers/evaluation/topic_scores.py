@@ -134,6 +134,8 @@ class TopicScores:
     topic_indices: IntArray | None = None
     n_zero_weight: int | None = None
     has_counts: bool = False
+    #: Slices of the topics, of which `iterate_slices` yields the values.
+    slice_definitions: Sequence[SliceDefinition] = ()
     #: What the values came from, by system.
     statistics: Mapping[str, StatisticsByType] = field(default_factory=dict)
     #: Returns the properties that systems of an earlier evaluation must have in common with these.
@@ -298,6 +300,22 @@ class TopicScores:
             for index, name in enumerate(batch):
                 yield name, estimates[index * n_measures : (index + 1) * n_measures]
 
+    @property
+    def n_clusters(self) -> int | None:
+        """Number of clusters, or None if topics are independent."""
+        return None if self.clusters is None else self.clusters.n_clusters
+
+    @property
+    def is_clustered(self) -> bool:
+        """Whether topics come in clusters."""
+        return self.clusters is not None
+
+    def iterate_slices(self) -> Iterator[tuple[SliceDefinition, str, TopicSubset]]:
+        """Yield each non-empty slice: its definition, its name, and the values of its topics."""
+        for definition in self.slice_definitions:
+            for name, indices in zip(definition.names, definition.row_indices, strict=True):
+                yield definition, name, TopicSubset(self, indices)
+
     def auxiliary_fields(self, reading: PointEstimate) -> Mapping[str, Any]:
         """Return the fields of an estimate other than its value and interval."""
         return {}
@@ -391,7 +409,7 @@ class TopicScores:
             estimates=estimates,
             per_unit=self.per_unit(),
             provenance=provenance(task, self.settings, conventions, inputs),
-            sources=self,
+            sources=replace(self, slice_definitions=slice_definitions),
             requested_names=requested_names(self.measures),
             **shared,
         )
@@ -582,3 +600,30 @@ class TopicScores:
             )
             columns.append(column)
         return np.column_stack(columns)
+
+
+@dataclass(frozen=True, eq=False)
+class TopicSubset:
+    """Values of all systems on some of the topics."""
+
+    source: TopicScores
+    indices: IntArray
+    _estimates: dict[str, dict[Measure, PointEstimate]] = field(default_factory=dict, repr=False)
+
+    @property
+    def n_clusters(self) -> int | None:
+        """Number of clusters, or None if topics are independent."""
+        clusters = self.source.clusters
+        return None if clusters is None else clusters.take_rows(self.indices).n_clusters
+
+    def is_available(self, system: str, measure: Measure) -> bool:
+        """Return whether the values of a measure are known."""
+        return measure in self.source.measures
+
+    def point_estimate(self, system: str, measure: Measure) -> PointEstimate:
+        """Return the point estimate of a measure over these topics."""
+        source = self.source
+        if system not in self._estimates:
+            estimates = source.point_estimates(system, source.settings, self.indices)
+            self._estimates[system] = dict(zip(source.measures, estimates, strict=True))
+        return self._estimates[system][measure]

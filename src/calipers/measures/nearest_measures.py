@@ -15,6 +15,9 @@ _BY_JUDGE = ("mean-score", _JUDGED)
 _TEXT = ("mean-score", "texts are not compared here; give a score for each case to cal.scores")
 _AT_TIME = "of cal.survival, at a time: {}@12"
 _GROUPS = "over groups: cal.fairness of an evaluation with slices="
+_ABSTENTION = (
+    "nAUC of an evaluation is cal.abstention(evaluation, run, name), which reads these names"
+)
 _THRESHOLD = "name the value, as in {}"
 _COSINE = "similarities are scores of pairs here, whatever their distance"
 _IMAGE = ("mean-score", "images are not compared here; give a score for each case to cal.scores")
@@ -287,9 +290,9 @@ NEAREST_MEASURES: Mapping[str, Mapping[str, _Answer]] = {
         "Tau-AP": ("Kendall", "cal.rank_correlation has τ_AP"),
     },
     "MTEB": {
-        "naucs": ("nDCG", "of how well confidence tells when to abstain there"),
-        "nauc_ndcg_at_10_max": ("nDCG@10", "of how well confidence tells when to abstain there"),
-        "nauc_mrr_at_10_diff1": ("RR@10", "of how well confidence tells when to abstain there"),
+        "naucs": ("nDCG", _ABSTENTION),
+        "nauc_ndcg_at_10_max": ("nDCG@10", _ABSTENTION),
+        "nauc_mrr_at_10_diff1": ("RR@10", _ABSTENTION),
         "main_score": ("nDCG@10", "the measure that a task names"),
         **{
             f"{distance}_{name}": (measure, _COSINE)

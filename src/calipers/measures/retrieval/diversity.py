@@ -25,6 +25,7 @@ from calipers.measures.grade_gains import Gains, grade_gain
 from calipers.measures.registration import measure
 from calipers.measures.retrieval.assessor_groups import NO_RELEVANT
 from calipers.measures.retrieval.binary_relevance import cutoff_mask
+from calipers.measures.retrieval.gains import p_plus, q_measure
 from calipers.statistics import FloatArray, GroupedRankings, IntArray
 from calipers.statistics.rankings import running_product, segment_sum
 
@@ -209,8 +210,7 @@ def din_ndcg(
     hit_mask = (rank > 0) & (g.level >= rel)
     first_rank = np.full(len(g.group_names), np.iinfo(np.int64).max)
     np.minimum.at(first_rank, g.judgment_group[hit_mask], rank[hit_mask])
-    is_navigational = np.array([name.endswith(NAVIGATIONAL) for name in g.group_names], bool)
-    redundant_mask = is_navigational[g.judgment_group] & (rank > first_rank[g.judgment_group])
+    redundant_mask = _navigational_mask(g)[g.judgment_group] & (rank > first_rank[g.judgment_group])
     return _global_gain_ndcg(g, cutoff, np.where(redundant_mask, 0.0, gain), gain)
 
 
@@ -232,6 +232,56 @@ def din_sharp_ndcg(
     I-rec is subtopic recall, StRecall. It ranges from 0 to 1.
     """
     diversity, relevance = subtopic_recall(g, cutoff, rel), din_ndcg(g, cutoff, rel, gains)
+    return gamma * diversity + (1 - gamma) * relevance
+
+
+@diversity_measure("P+Q", aliases=("P_plus_Q",), monotone=False, reference="Sakai 2012")
+def p_plus_q(
+    g: GroupedRankings,
+    cutoff: int | None = None,
+    rel: int = 1,
+    beta: float = 1.0,
+    gains: Gains = None,
+) -> FloatArray:
+    """P+Q: the mean over the subtopics of Q-measure, or of P⁺ for navigational intents.
+
+    Subtopics whose name ends in ``/nav`` are navigational, with users who stop at the best document
+    that is retrieved; those of all others read on. Both are cut at k, and documents below ``rel``
+    gain nothing. All S subtopics are equally probable. It ranges from 0 to 1.
+    """
+    counted_mask = g.n_relevant_by_group(rel) > 0
+    rankings = replace(g, level=np.where(g.level >= rel, g.level, 0.0)).group_rankings
+    if cutoff is not None:
+        rankings = rankings.truncate(cutoff)
+    value = np.zeros(len(g.group_names))
+    is_navigational = _navigational_mask(g)
+    for mask, formula in (
+        (counted_mask & is_navigational, partial(p_plus, beta=beta, gains=gains)),
+        (
+            counted_mask & ~is_navigational,
+            partial(q_measure, cutoff=cutoff, beta=beta, gains=gains),
+        ),
+    ):
+        value[mask] = formula(rankings.take_topics(mask))
+    return g.sum_by_topic(value) / g.n_groups_with_relevant(rel)
+
+
+@diversity_measure(
+    "P+Q#", aliases=("P+Q♯", "P_plus_Q_sharp"), monotone=False, reference="Sakai 2012"
+)
+def p_plus_q_sharp(
+    g: GroupedRankings,
+    cutoff: int | None = None,
+    rel: int = 1,
+    gamma: float = 0.5,
+    beta: float = 1.0,
+    gains: Gains = None,
+) -> FloatArray:
+    """P+Q♯: γ·I-rec + (1 − γ)·P+Q, the diversity and the relevance of the first k documents.
+
+    I-rec is subtopic recall, StRecall. It ranges from 0 to 1.
+    """
+    diversity, relevance = subtopic_recall(g, cutoff, rel), p_plus_q(g, cutoff, rel, beta, gains)
     return gamma * diversity + (1 - gamma) * relevance
 
 
@@ -298,6 +348,11 @@ class _RetrievedJudgments:
         """Sum a value per judgment within each topic."""
         group_sums = np.bincount(self.group, values, minlength=len(self._rankings.group_names))
         return self._rankings.sum_by_topic(group_sums)
+
+
+def _navigational_mask(g: GroupedRankings) -> npt.NDArray[np.bool_]:
+    """Return which groups are navigational intents, by their names."""
+    return np.array([name.endswith(NAVIGATIONAL) for name in g.group_names], bool)
 
 
 def _intent_gain(g: GroupedRankings, rel: int, gains: Gains) -> FloatArray:
