@@ -239,7 +239,9 @@ def test_a_fragment_is_small_and_still() -> None:
     selectors = re.findall(r"^([^\s@}/][^{]*)\{", css[1], re.MULTILINE)
     assert selectors
     parts = [part for s in selectors for part in re.split(r",(?![^(]*\))", s)]
-    assert all(part.strip().startswith(".calipers ") for part in parts if part.strip() != ".calipers")
+    assert all(
+        part.strip().startswith(".calipers ") for part in parts if part.strip() != ".calipers"
+    )
 
 
 def test_a_comparison_has_a_fragment_of_its_own() -> None:

@@ -919,24 +919,20 @@ def front_document(front: ParetoFront) -> Iterator[Block]:
 
 def units_document(values: PerUnit, max_rows: int) -> Iterator[Block]:
     """Yield the first values of each system and measure, in a row for each unit."""
-    names = unique_labels(values.values)
-    columns = [Column(values.unit, KEY, list(map(shorten_name, values.ids[:max_rows])))]
+    names, unit = unique_labels(values.values), shorten_name(values.unit)
+    columns = [Column(unit, KEY, list(map(shorten_name, values.ids[:max_rows])))]
     for system, entries in values.values.items():
         for measure, array in entries.items():
             first = array[:max_rows].tolist()
             digits = numbers.rounding((x, numbers.NAN, numbers.NAN) for x in first)
-            label = " ".join(filter(None, [names[system], shorten_name(measure)]))
+            label = f"{names[system]} {shorten_name(measure)}".strip()
             columns.append(Column(label, NUMBER, list(map(digits, first))))
-    n_columns = len(columns) - 1
-    count = numbers.format_count(len(values.ids), shorten_name(values.unit))
-    yield Lines([f"Values on {count}."])
+    yield Lines([f"Values on {numbers.format_count(len(values.ids), unit)}."])
     yield Table(columns[: MAX_UNFOLDED_MEASURES + 1], title="Values")
-    left_out = [
-        f"{len(values.ids) - max_rows:,} {shorten_name(values.unit)}" * (len(values.ids) > max_rows),
-        f"{n_columns - MAX_UNFOLDED_MEASURES:,} columns" * (n_columns > MAX_UNFOLDED_MEASURES),
-    ]
-    if any(left_out):
-        yield Lines([f"Not shown: {join_words([*filter(None, left_out)])}; to_frame() has all."])
+    n_columns, n_rows = len(columns) - 1 - MAX_UNFOLDED_MEASURES, len(values.ids) - max_rows
+    left_out = [f"{n_rows:,} {unit}"] * (n_rows > 0) + [f"{n_columns:,} columns"] * (n_columns > 0)
+    if left_out:
+        yield Lines([f"Not shown: {join_words(left_out)}; to_frame() has all."])
 
 
 def threshold_document(threshold_tables: ThresholdTables, look: DisplayOptions) -> Iterator[Block]:
