@@ -10,6 +10,7 @@ markup in its format.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from calipers.lazy_dataclasses import dataclass
 from calipers.report.safe_names import escape_unprintable, shorten_name
-from calipers.report.tables import DRAWING, KEY, NUMBER, Column
+from calipers.report.tables import DRAWING, KEY, NUMBER, Column, select_rows
 
 if TYPE_CHECKING:
     from calipers.report.figures.figure import Figure
@@ -34,8 +35,10 @@ class Medium(Enum):
     PAGE = "page"
     #: The same in a browser, with charts and interactive parts.
     BROWSER = "browser"
-    #: The output of a notebook cell: the main sentences and the numbers.
+    #: The output of a notebook cell: the main sentences, a plot and the first numbers.
     NOTEBOOK = "notebook"
+    #: The same in a few lines of text, where Python shows a value.
+    CONSOLE = "console"
     #: A table in a paper, with everything in its caption.
     PAPER = "paper"
 
@@ -43,6 +46,19 @@ class Medium(Enum):
     def has_sections(self) -> bool:
         """Whether there is room for all parts of a result."""
         return self in (Medium.PAGE, Medium.BROWSER)
+
+    @property
+    def is_summary(self) -> bool:
+        """Whether there is room for the main parts of a result only."""
+        return self in _MAX_ROWS
+
+    @property
+    def max_rows(self) -> int:
+        """Largest number of rows of a table."""
+        return _MAX_ROWS.get(self, sys.maxsize)
+
+
+_MAX_ROWS = {Medium.NOTEBOOK: 30, Medium.CONSOLE: 8}
 
 
 # What :func:`escape_unprintable` spells out wherever it comes from the data.
@@ -393,6 +409,33 @@ def simplify(blocks: Iterable[Block]) -> Iterator[Block]:
                 pass
             case _:
                 yield block
+
+
+def shorten(blocks: Iterable[Block], max_rows: int) -> Iterator[Block]:
+    """Yield the blocks with the first rows of long tables, and how many rows were left out.
+
+    A plot has its last row too.
+    """
+    for block in blocks:
+        n_rows = 0
+        match block:
+            case Table() if block.columns:
+                n_rows = len(block.columns[0].cells)
+                indices = range(min(n_rows, max_rows))
+                yield replace(block, columns=select_rows(block.columns, indices))
+            case WideTable():
+                n_rows = len(block.layout.names)
+                layout, whiskers = block.layout.head(max_rows), block.whiskers[:max_rows]
+                yield replace(block, layout=layout, whiskers=whiskers)
+            case EstimationPlot() if len(block.rows) > max_rows:
+                yield replace(block, rows=[*block.rows[: max_rows - 1], block.rows[-1]])
+            case Fold() | Subsection():
+                yield replace(block, blocks=list(shorten(block.blocks, max_rows)))
+            case _:
+                yield block
+        if n_rows > max_rows:
+            rows = "row" if n_rows == max_rows + 1 else "rows"
+            yield Lines([f"{n_rows - max_rows:,} more {rows}: print() shows all."], aside=True)
 
 
 def figure_table(figure: Figure) -> Table:

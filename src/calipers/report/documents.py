@@ -41,6 +41,7 @@ from calipers.report.blocks import (
     WideTable,
     mark_literal,
     mark_name,
+    shorten,
 )
 from calipers.report.display_names import use_display_names
 from calipers.report.glossary import glossary, letters_text
@@ -79,6 +80,8 @@ from calipers.results import (
     Fairness,
     Finding,
     LabelTable,
+    ParetoFront,
+    PerUnit,
     Slices,
     ThresholdTable,
     ThresholdTables,
@@ -88,6 +91,7 @@ from calipers.results.name_lookup import match_name
 
 if TYPE_CHECKING:
     from calipers.report.charts import Chart
+    from calipers.report.figures.figure import Figure
     from calipers.results import MonitorResult, Plan
     from calipers.results.leaderboard import Leaderboard
     from calipers.results.learning import LearningResult, Selection
@@ -108,6 +112,8 @@ _IN_VERDICT = "no-significant-difference"
 #: The largest number of measures in a table that are not folded, and of those that a brief document
 #: shows: the primary one and six others.
 MAX_UNFOLDED_MEASURES = 7
+#: The largest number of measures in the columns of a summary.
+MAX_WIDE_MEASURES = {Medium.NOTEBOOK: 5, Medium.CONSOLE: 3}
 # Blank line on a terminal, before notes.
 _LINE = Lines([])
 # Additional blank line after folded differences.
@@ -166,23 +172,17 @@ def render(result: Any, format: str, **options: Any) -> str:  # noqa: A002
     return writer.write(document(result, DisplayOptions(writer.medium, **options)))
 
 
-def notebook_cell(result: Evaluation | Comparison | LearningResult | Leaderboard) -> str:
+def console_text(result: Any) -> str:
+    """Return a result in a few lines of text, as Python shows it."""
+    from calipers.report.writers.text import Text
+
+    return Text().write(document(result, DisplayOptions(Medium.CONSOLE)))
+
+
+def notebook_cell(result: Any) -> str:
     """Return a result as HTML for the output of a notebook cell."""
-    from calipers.report import learning
     from calipers.report.writers.html import NotebookHTML
-    from calipers.results.learning import LearningResult
 
-    if isinstance(result, LearningResult):
-        from calipers.report.figures.learning_curves import figure
-        from calipers.report.notebook_fragments import compact_fragment
-
-        first, *other_sentences = learning.sentences(result)
-        return compact_fragment(
-            [("", first), *(("soft", line) for line in other_sentences)],
-            tables=[learning.learning_table(result)],
-            figures=[figure(result)],
-            details=("How", learning.notes(result)),
-        )
     return NotebookHTML().write(document(result, DisplayOptions(Medium.NOTEBOOK)))
 
 
@@ -197,6 +197,11 @@ def learning_chart(result: LearningResult) -> Chart:
 
 def document(result: Any, options: DisplayOptions) -> Iterable[Block]:
     """Return the blocks of a result."""
+    blocks, medium = _document(result, options), options.medium
+    return shorten(blocks, medium.max_rows) if medium.is_summary else blocks
+
+
+def _document(result: Any, options: DisplayOptions) -> Iterable[Block]:
     match result:
         case Evaluation():
             return evaluation_document(use_display_names(result), options, result)
@@ -224,6 +229,10 @@ def document(result: Any, options: DisplayOptions) -> Iterable[Block]:
             return slices_document(result)
         case Fairness():
             return fairness_document(result)
+        case ParetoFront():
+            return front_document(result)
+        case PerUnit():
+            return units_document(result, options.medium.max_rows)
     raise TypeError(f"there is no document of a {type(result).__name__}")
 
 
@@ -240,6 +249,9 @@ def evaluation_document(
     """
     if look.medium is Medium.PAPER:
         yield from _paper_tables(result, intervals=look.intervals)
+        return
+    if look.medium.is_summary:
+        yield from _evaluation_summary(result, look)
         return
     if look.is_in_browser:
         result = in_rank_order(result)
@@ -286,9 +298,8 @@ def evaluation_document(
         () if result.fairness is None else fairness_document(result.fairness),
         () if result.thresholds is None else threshold_document(result.thresholds, look),
     ]
-    if look.medium is not Medium.NOTEBOOK:
-        for section in sections if look.is_on_screen else reversed(sections):
-            yield from section
+    for section in sections if look.is_on_screen else reversed(sections):
+        yield from section
     if look.is_in_browser:
         yield from _chart_blocks(result, look.orientation)
         yield from _definitions(_all_definitions(result), _letters(result))
@@ -297,6 +308,52 @@ def evaluation_document(
         yield from (*look.appendix, *separator, notes, verdict)
     elif look.medium.has_sections:
         yield from _provenance(result.provenance)
+
+
+def _evaluation_summary(result: Evaluation, look: DisplayOptions) -> Iterator[Block]:
+    """Yield the verdict, the plot, the serious findings and the first measures of an evaluation."""
+    sentence, facts = page_top.evaluation_verdict(result, mark_name)
+    secondary = secondary_headline(result, mark_name)
+    yield Heading(table_rows.report_heading(result), 1)
+    yield Verdict([sentence], [*facts, *([secondary] if secondary else [])])
+    yield from filter(None, [page_top.evaluation_plot(result)])
+    cards = _cards([f for f in result.findings if f.severity in SERIOUS_SEVERITIES])
+    if cards:
+        yield Findings(_finding_items(result, cards, look, MAX_LISTED_ON_CARD))
+    yield Notes(list(map(mark_literal, result.notes)))
+    hidden = set[str]()
+    if result.estimates:
+        uses_wide_table, primary = _is_wide(result, look), wide.primary_measure(result)
+        limit = MAX_WIDE_MEASURES[look.medium] if uses_wide_table else MAX_UNFOLDED_MEASURES
+        hidden = set(result.measures) - unfolded_measures(result.measures, primary, limit)
+        # Marks of significance are those of the whole comparison.
+        estimates = tuple(e for e in result.estimates if e.measure not in hidden)
+        leading = replace(result, estimates=estimates)
+        if uses_wide_table:
+            yield WideTable(wide.from_evaluation(leading), primary, shows_tests=False)
+        else:
+            yield _estimates(leading, look)
+    if result.judge_biases:
+        yield from _judge_biases(result, look)
+    if result.costs is not None:
+        yield from _costs(result, result.costs, look)
+    n_findings = len(table_rows.deduplicate_findings(result.findings)) - len(cards)
+    hidden_content = {
+        numbers.format_count(len(hidden), "measures"): hidden,
+        "differences with their tests": result.comparison,
+        numbers.format_count(n_findings, "findings"): n_findings,
+        "slices": result.slices,
+        "fairness between groups": result.fairness,
+        "thresholds": result.thresholds,
+    }
+    yield from _not_shown([name for name, has_any in hidden_content.items() if has_any])
+
+
+def _not_shown(names: Sequence[str]) -> Iterator[Block]:
+    """Yield what a summary leaves out, and how to see all."""
+    also = f"Not shown: {join_words(names)}. " if names else ""
+    all_of_it = 'print() shows all; to_html("page.html") writes a page with all charts.'
+    yield Lines([f"{also}{all_of_it}"], aside=True)
 
 
 def _differences_in_words(comparison: Comparison) -> Iterator[Block]:
@@ -476,12 +533,12 @@ def values_document(result: Evaluation, look: DisplayOptions) -> Iterator[Block]
 def _is_wide(result: Evaluation, look: DisplayOptions) -> bool:
     """Return whether an evaluation has a wide table, with a row per system.
 
-    Wide tables have no room for drawings of all measures, so that media with drawings have long
-    tables by default, unless many systems are ranked. Outputs that a judge scored are not ranked.
+    Wide tables have no room for drawings of all measures, so that a browser has long tables by
+    default, unless many systems are ranked. Outputs that a judge scored are not ranked.
     """
     if result.judge_biases and look.layout is None:
         return False
-    if look.has_drawings and look.layout is None:
+    if look.is_in_browser and look.layout is None:
         return wide.is_ranked(result)
     return is_wide(result, look.layout)
 
@@ -504,14 +561,16 @@ def _estimate_tables(result: Evaluation, look: DisplayOptions) -> Iterator[Block
         e.measure for group in group_by(result, lambda e: e.measure).values() for e in group
     ]
     primary = wide.primary_measure(result)
-    yield from _fold_measures(table, measures, primary, folds=look.has_drawings)
+    yield from _fold_measures(table, measures, primary, folds=look.is_in_browser)
 
 
-def unfolded_measures(measures: Iterable[str], primary: str | None) -> set[str]:
+def unfolded_measures(
+    measures: Iterable[str], primary: str | None, limit: int = MAX_UNFOLDED_MEASURES
+) -> set[str]:
     """Return the measures of a table that are not folded: the primary one and the first others."""
     others = [m for m in dict.fromkeys(measures) if m != primary]
     has_primary = len(others) < len(set(measures))
-    return {*others[: MAX_UNFOLDED_MEASURES - has_primary], *([primary] if has_primary else ())}
+    return {*others[: limit - has_primary], *([primary] if has_primary else ())}
 
 
 def _fold_measures(
@@ -542,9 +601,9 @@ def _wide_tables(
 ) -> Iterator[Block]:
     """Yield the wide table of an evaluation; in a browser, columns of many measures are folded."""
     primary = wide.primary_measure(result)
-    whiskers = _whiskers(result, primary) if look.has_drawings else ()
+    whiskers = _whiskers(result, primary) if look.is_in_browser else ()
     unfolded = unfolded_measures(result.measures, primary)
-    if not look.has_drawings or len(unfolded) == len(result.measures):
+    if not look.is_in_browser or len(unfolded) == len(result.measures):
         yield WideTable(layout, primary, shows_tests=shows_tests, whiskers=whiskers)
         return
     indices: dict[bool, list[int]] = group_by(
@@ -582,8 +641,8 @@ def difference_blocks(
     On a page, tables of many differences may be ``folded``.
     """
     text = adjustment_text(result)
-    if look.has_drawings and len(group_by_pair(result)) > MAX_SHOWN_PAIRS:
-        yield from _every_pair(result, look)
+    if look.is_in_browser and len(group_by_pair(result)) > MAX_SHOWN_PAIRS:
+        yield from _every_pair(result)
         folded = False
     else:
         columns = drop_empty_columns(
@@ -599,23 +658,19 @@ def difference_blocks(
         else:
             measures = [d.measure for d in result]
             primary = next((d.measure for d in primary_differences(result)), None)
-            yield from _fold_measures(table, measures, primary, folds=look.has_drawings)
-    if text and (not folded or look.has_drawings):
+            yield from _fold_measures(table, measures, primary, folds=look.is_in_browser)
+    if text and (not folded or look.is_in_browser):
         yield Lines([text], aside=True)
-    if result.omnibus and look.medium is not Medium.NOTEBOOK:
+    if result.omnibus:
         yield from _omnibus_tables(result, look)
 
 
-def _every_pair(result: Comparison, look: DisplayOptions) -> Iterator[Block]:
+def _every_pair(result: Comparison) -> Iterator[Block]:
     """Yield a selector of pairs that are too many for a table."""
-    count = f"{len(group_by_pair(result)):,}"
-    if look.is_in_browser:
-        level = numbers.format_percent(result.level)
-        from calipers.report import page_data
+    from calipers.report import page_data
 
-        yield Pairs(count, page_data.all_pairs_data(result), level, p_heading(result))
-    else:
-        yield Lines([f"{count} pairs of systems: see the page that to_html() writes."], aside=True)
+    count, level = f"{len(group_by_pair(result)):,}", numbers.format_percent(result.level)
+    yield Pairs(count, page_data.all_pairs_data(result), level, p_heading(result))
 
 
 #: Explanation of the columns of the omnibus tests.
@@ -853,6 +908,33 @@ def fairness_document(fairness: Fairness) -> Iterator[Block]:
     yield Lines([tables.FAIRNESS_CAPTION], aside=True)
 
 
+def front_document(front: ParetoFront) -> Iterator[Block]:
+    """Yield the sentences and the table of a Pareto front."""
+    from calipers.report import pareto_fronts
+
+    yield Lines(pareto_fronts.front_sentences(front, mark_name))
+    yield Table(pareto_fronts.front_columns(front), title="Pareto front")
+    yield Lines([pareto_fronts.front_caption([front])], aside=True)
+
+
+def units_document(values: PerUnit, max_rows: int) -> Iterator[Block]:
+    """Yield the first values of each system and measure, in a row for each unit."""
+    names, unit = unique_labels(values.values), shorten_name(values.unit)
+    columns = [Column(unit, KEY, list(map(shorten_name, values.ids[:max_rows])))]
+    for system, entries in values.values.items():
+        for measure, array in entries.items():
+            first = array[:max_rows].tolist()
+            digits = numbers.rounding((x, numbers.NAN, numbers.NAN) for x in first)
+            label = f"{names[system]} {shorten_name(measure)}".strip()
+            columns.append(Column(label, NUMBER, list(map(digits, first))))
+    yield Lines([f"Values on {numbers.format_count(len(values.ids), unit)}."])
+    yield Table(columns[: MAX_UNFOLDED_MEASURES + 1], title="Values")
+    n_columns, n_rows = len(columns) - 1 - MAX_UNFOLDED_MEASURES, len(values.ids) - max_rows
+    left_out = [f"{n_rows:,} {unit}"] * (n_rows > 0) + [f"{n_columns:,} columns"] * (n_columns > 0)
+    if left_out:
+        yield Lines([f"Not shown: {join_words(left_out)}; to_frame() has all."])
+
+
 def threshold_document(threshold_tables: ThresholdTables, look: DisplayOptions) -> Iterator[Block]:
     """Yield a table of thresholds per system, and its caption."""
     caption = tables.threshold_caption(threshold_tables)
@@ -904,10 +986,19 @@ def _chart_blocks(result: Evaluation, orientation: str) -> Iterator[Block]:
         yield from _charts(figures(result, orientation, start_rendering))
 
 
-def _charts(figures: Sequence[Any], note: str = "") -> Iterator[Block]:
+def _charts(
+    figures: Sequence[Any], note: str = "", *, is_interactive: bool = True
+) -> Iterator[Block]:
     if figures:
-        yield from (Heading("Charts", anchor="charts"), Figures(figures))
+        yield from (Heading("Charts", anchor="charts"), Figures(figures, is_interactive))
         yield from [Lines([note], aside=True)] if note else []
+
+
+def _chart(figure: Figure, look: DisplayOptions) -> Iterator[Block]:
+    """Yield the only chart of a result, where charts are drawn."""
+    from calipers.report.figures.figure import assign_ids
+
+    yield from _charts(assign_ids([figure]), is_interactive=look.is_in_browser)
 
 
 def _all_definitions(result: Evaluation) -> list[Definition]:
@@ -959,6 +1050,9 @@ def comparison_document(
             layout = replace(layout, cells=tuple(cells))
         yield WideTable(layout)
         return
+    if look.medium.is_summary:
+        yield from _comparison_summary(result, look)
+        return
     uses_wide_table, all_sentences = (
         len(result) > 0 and is_wide(result, look.layout),
         difference_sentences(result, mark_name),
@@ -968,10 +1062,6 @@ def comparison_document(
         comparison_headlines(result, mark_name),
         [secondary] if secondary else [],
     )
-    if look.medium is Medium.NOTEBOOK:
-        yield from (Heading("Comparison", 1), Verdict(main_sentences, other_sentences))
-        yield from difference_blocks(result, look)
-        return
     if not look.is_on_screen:
         yield Heading(table_rows.comparison_heading(result), 1)
         if look.is_in_browser:
@@ -1021,6 +1111,32 @@ def comparison_document(
         yield Heading("Tests and methods", anchor="methods")
         yield Terms([Term(term, text, [f"{source}."]) for term, text, source in entries])
     yield from _provenance(result.provenance)
+
+
+def _comparison_summary(result: Comparison, look: DisplayOptions) -> Iterator[Block]:
+    """Yield the verdict, the plot, and the first differences of a comparison."""
+    sentence, facts = page_top.comparison_verdict(result, mark_name)
+    secondary = other_measures_sentence(result, mark_name)
+    yield Heading(table_rows.comparison_heading(result), 1)
+    yield Verdict([sentence], [*facts, *([secondary] if secondary else [])])
+    yield from filter(None, [page_top.comparison_plot(result)])
+    yield Notes(list(map(mark_literal, result.notes)))
+    measures = dict.fromkeys(d.measure for d in result)
+    primary = next((d.measure for d in primary_differences(result)), None)
+    hidden = set(measures) - unfolded_measures(measures, primary)
+    if len(result) and wide.has_many_systems(result):
+        yield WideTable(wide.from_many_systems(result), primary or "")
+        n_pairs = len(group_by_pair(result))
+        yield from _not_shown([f"the {numbers.format_count(n_pairs, 'pairs')} of systems"])
+        return
+    leading = replace(result, differences=tuple(d for d in result if d.measure not in hidden))
+    yield Table(drop_empty_columns(tables.difference_columns(leading, verdict=True)))
+    yield from filter(None, [Lines([adjustment_text(result)], aside=True)])
+    hidden_content = {
+        numbers.format_count(len(hidden), "measures"): hidden,
+        "omnibus tests": result.omnibus,
+    }
+    yield from _not_shown([name for name, has_any in hidden_content.items() if has_any])
 
 
 def _comparison_charts(result: Comparison) -> Iterator[Block]:
@@ -1094,11 +1210,10 @@ def learning_document(result: LearningResult, look: DisplayOptions) -> Iterator[
         look,
         result,
     )
-    if look.is_in_browser:
-        from calipers.report.figures.figure import assign_ids
+    if look.has_drawings:
         from calipers.report.figures.learning_curves import figure
 
-        yield from _charts(assign_ids([figure(result)]))
+        yield from _chart(figure(result), look)
     yield from () if look.is_on_screen else _provenance(result.provenance)
 
 
@@ -1131,10 +1246,9 @@ def leaderboard_document(board: Leaderboard, look: DisplayOptions) -> Iterator[B
         leaderboard.heading(board), main_sentences, table, notes, look, board
     )
     if look.is_in_browser and board.rated:
-        from calipers.report.figures.figure import assign_ids
         from calipers.report.figures.leaderboard import figure
 
-        yield from _charts(assign_ids([figure(board)]))
+        yield from _chart(figure(board), look)
     yield from () if look.is_on_screen else _provenance(board.provenance)
 
 
@@ -1143,6 +1257,10 @@ def monitor_document(result: MonitorResult, look: DisplayOptions) -> Iterator[Bl
     from calipers.report import monitor
 
     table = Table(monitor.columns(result), is_plain=True, title="Looks")
+    n_earlier = len(result) - look.medium.max_rows
+    if n_earlier > 0:  # the latest looks matter most
+        indices = range(n_earlier, len(result))
+        table = replace(table, columns=tables.select_rows(table.columns, indices))
     if look.medium is Medium.PAPER:
         yield Table(table.columns, [f"{monitor.heading(result)}.", *monitor.sentences(result)])
         return
@@ -1154,11 +1272,13 @@ def monitor_document(result: MonitorResult, look: DisplayOptions) -> Iterator[Bl
         look,
         result,
     )
-    if look.is_in_browser and len(result) > 1:
-        from calipers.report.figures.figure import assign_ids
+    if n_earlier > 0:
+        looks = numbers.format_count(n_earlier, "earlier looks")
+        yield Lines([f"{looks}: print() shows all."], aside=True)
+    if look.has_drawings and len(result) > 1:
         from calipers.report.figures.monitor import figure
 
-        yield from _charts(assign_ids([figure(result)]))
+        yield from _chart(figure(result), look)
     yield from () if look.is_on_screen else _provenance(result.provenance)
 
 
@@ -1183,7 +1303,8 @@ def _table_document(
     if look.is_on_screen:
         yield from (table, Lines(main_sentences), Lines([f"note: {note}" for note in notes]))
         return
-    yield Verdict(main_sentences)
+    n_main = 1 if look.medium.is_summary else len(main_sentences)
+    yield Verdict(main_sentences[:n_main], main_sentences[n_main:])
     if look.is_in_browser:
         yield from (_downloads(result), Heading(table.title, anchor="values"))
     yield table

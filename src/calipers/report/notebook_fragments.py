@@ -6,11 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from calipers.report import monitor, numbers
+from calipers.report import numbers
 from calipers.report.class_tables import label_caption, label_grid
 from calipers.report.figures.figure import Figure
 from calipers.report.headlines import estimate_sentence
-from calipers.report.plan import columns, plan_sentences
 from calipers.report.safe_names import method_text, shorten_name
 from calipers.report.table_rows import finding_text, finding_values, severity_prefix
 from calipers.report.verdict import difference_sentence, outcome
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
         Estimate,
         Finding,
         LabelTable,
-        MonitorResult,
-        Plan,
     )
 
 TextTable = tuple[Sequence[str], Sequence[Sequence[str]]]
@@ -68,29 +65,6 @@ def finding_fragment(f: Finding) -> str:
 
 
 _CRITERION = "Criterion"
-
-
-def plan_fragment(p: Plan) -> str:
-    """Return the fragment of a plan: its sentences and its table."""
-    first, *other_lines = plan_sentences(p)
-    table_columns = columns(p)
-    rows = list(zip(*(column.cells for column in table_columns), strict=True))
-    sentences = [("", first), *(("soft", line) for line in other_lines)]
-    return compact_fragment(sentences, tables=[([column.name for column in table_columns], rows)])
-
-
-def sequential(result: MonitorResult) -> str:
-    """Return the fragment of a sequential evaluation: its sentences, looks and chart."""
-    from calipers.report.figures.monitor import figure
-
-    first, *other_lines = monitor.sentences(result)
-    table_columns = monitor.columns(result)
-    rows = list(zip(*(column.cells for column in table_columns), strict=True))
-    return compact_fragment(
-        [("", first), *(("soft", line) for line in (*other_lines, *result.notes))],
-        tables=[([column.name for column in table_columns], rows)],
-        figures=[figure(result)] if len(result) > 1 else [],
-    )
 
 
 def figures_fragment(figures: Sequence[Figure], digest: str) -> str:

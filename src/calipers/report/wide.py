@@ -89,6 +89,13 @@ class WideLayout:
         tests_text = self.tests if tests else ()
         return [*self.values, *([best] if has_best else []), *self.key, *tests_text]
 
+    def head(self, n_rows: int) -> WideLayout:
+        """Return the table with its first rows, and those below."""
+        if n_rows >= len(self.names):
+            return self
+        # Signs are of pairs of rows, so that those of the first rows have columns of others.
+        return replace(self, names=self.names[:n_rows], cells=self.cells[:n_rows], signs=())
+
     def select(self, indices: Sequence[int]) -> WideLayout:
         """Return the table with some of its measures."""
 

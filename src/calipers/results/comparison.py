@@ -140,7 +140,7 @@ _COLUMNS = (
 _MARGIN_COLUMNS = ("margin", "p_noninferiority", "p_equivalence", "margin_test")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Comparison(JsonSerializable, TidyResult):
     """Paired differences between systems, adjusted together for multiple testing.
 
@@ -438,13 +438,3 @@ class Comparison(JsonSerializable, TidyResult):
         from calipers.report.charts import comparison_chart
 
         return comparison_chart(self, name, subject)
-
-    def _repr_html_(self) -> str:
-        from calipers.report.documents import notebook_cell
-
-        return notebook_cell(self)
-
-    def __str__(self) -> str:
-        return self.to_text()
-
-    __repr__ = __str__

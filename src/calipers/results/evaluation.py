@@ -121,7 +121,7 @@ class SystemEstimates:
     estimates: tuple[Estimate, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evaluation(JsonSerializable, TidyResult):
     """Estimates of one or several systems on the same data.
 
@@ -677,16 +677,6 @@ class Evaluation(JsonSerializable, TidyResult):
             The HTML text.
         """
         return self.to_format("html", path, orientation=check_orientation(orientation))
-
-    def _repr_html_(self) -> str:
-        from calipers.report.documents import notebook_cell
-
-        return notebook_cell(self)
-
-    def __str__(self) -> str:
-        return self.to_text()
-
-    __repr__ = __str__
 
 
 #: Values of the columns of biases in the rows of other estimates.

@@ -43,7 +43,7 @@ _COLUMNS: Mapping[str, Callable[[Disparity], Any]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Fairness(JsonSerializable, TidyResult):
     """Disparities of measures between groups of rows, with joint intervals.
 
@@ -131,5 +131,3 @@ class Fairness(JsonSerializable, TidyResult):
         return "\n".join(
             f"{d.column}: {d.estimate} ({d.lowest} lowest, {d.highest} highest)" for d in self.all
         )
-
-    __repr__ = __str__

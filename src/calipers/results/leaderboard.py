@@ -265,13 +265,3 @@ class Leaderboard(JsonSerializable, TidyResult):
             The HTML text.
         """
         return self.to_format("html", path)
-
-    def __str__(self) -> str:
-        return self.to_text()
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        from calipers.report.documents import notebook_cell
-
-        return notebook_cell(self)

@@ -125,16 +125,6 @@ class LearningResult(JsonSerializable, TidyResult):
         """
         return self.to_format("table")
 
-    def __str__(self) -> str:
-        return self.to_text()
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        from calipers.report.documents import notebook_cell
-
-        return notebook_cell(self)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ValidationCurveRow(JsonSerializable):
@@ -752,11 +742,6 @@ class Selection(JsonSerializable, TidyResult):
             The Markdown text.
         """
         return self.to_format("markdown").rstrip()
-
-    def __str__(self) -> str:
-        return self.to_text()
-
-    __repr__ = __str__
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -99,7 +99,7 @@ class DriftTest(JsonSerializable):
     mean_after: float = NAN
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class MonitorResult(JsonSerializable, TidyResult):
     """Sequential evaluation of requests, valid at every look.
 
@@ -295,13 +295,3 @@ class MonitorResult(JsonSerializable, TidyResult):
             The HTML page.
         """
         return self.to_format("html")
-
-    def __str__(self) -> str:
-        return self.to_format("table")
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        from calipers.report.notebook_fragments import sequential
-
-        return sequential(self)

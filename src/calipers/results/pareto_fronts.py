@@ -65,7 +65,7 @@ _COLUMNS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ParetoFront(JsonSerializable, TidyResult):
     """Pareto front of systems by a measure of quality and a measure of cost.
 

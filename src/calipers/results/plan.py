@@ -149,7 +149,7 @@ class LabelSelection(JsonSerializable):
         return csv_text(self.rows(), kinds)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Plan(JsonSerializable, TidyResult):
     """Sample size plan: a number of units, with its expected precision and power.
 
@@ -281,13 +281,3 @@ class Plan(JsonSerializable, TidyResult):
             The Markdown text.
         """
         return self.to_format("markdown").rstrip()
-
-    def __str__(self) -> str:
-        return self.to_format("table")
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        from calipers.report.notebook_fragments import plan_fragment
-
-        return plan_fragment(self)

@@ -89,7 +89,7 @@ _COLUMNS: Mapping[str, Callable[[SliceEstimate], Any]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Slices(JsonSerializable, TidyResult):
     """Estimates on slices of the rows or topics, and differences from all other rows.
 
@@ -215,8 +215,3 @@ class Slices(JsonSerializable, TidyResult):
             and its test.
         """
         return [{name: getter(s) for name, getter in _COLUMNS.items()} for s in self.all]
-
-    def __str__(self) -> str:
-        return self.to_format("table")
-
-    __repr__ = __str__

@@ -76,7 +76,7 @@ class ThresholdTable(JsonSerializable):
                 yield end, f"expected the measures of values: {', '.join(self.values)}"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ThresholdTables(JsonSerializable, TidyResult):
     """Tables of thresholds of several systems, with every measure and its interval at each.
 
@@ -202,8 +202,3 @@ class ThresholdTables(JsonSerializable, TidyResult):
             The LaTeX source.
         """
         return self.to_format("latex")
-
-    def __str__(self) -> str:
-        return self.to_format("table")
-
-    __repr__ = __str__

@@ -105,6 +105,19 @@ class TidyResult:
 
         return save_text(render(self, format, **options), path)
 
+    def __str__(self) -> str:
+        return self.to_format("table")
+
+    def __repr__(self) -> str:
+        from calipers.report.documents import console_text
+
+        return console_text(self)
+
+    def _repr_html_(self) -> str:
+        from calipers.report.documents import notebook_cell
+
+        return notebook_cell(self)
+
     def columns_of_rows(self) -> Mapping[str, list[Any]]:
         """Return the tidy rows by column.
 

@@ -322,7 +322,9 @@ class _Page:
                 for group in self._grouped(groups[0])
             ]
         classes = ["estimates" if block.is_grouped else "differences"]
-        classes += ["beside"] if any(c.role is INTERVAL for c in columns) else []
+        # A page has room for two columns or one; a cell has one text of each interval.
+        has_intervals = any(c.role is INTERVAL for c in columns)
+        classes += ["beside"] if has_intervals and self.has_anchors else []
         is_folded = bool(block.row_description) and len(rows) > MAX_UNFOLDED_ROWS
         return {
             "title": _sentence(block.title),
@@ -356,7 +358,9 @@ class _Page:
         column = columns[index]
         next_column = columns[index + 1] if index + 1 < len(columns) else None
         narrow = (
-            next_column.cells if next_column is not None and next_column.role is INTERVAL else ()
+            next_column.cells
+            if self.has_anchors and next_column is not None and next_column.role is INTERVAL
+            else ()
         )
         whiskers, style = column.whiskers or [None] * len(column.cells), _css_classes(column)
         out = []
@@ -423,8 +427,10 @@ class _Page:
         return out
 
     def _figure(self, figure: Figure, *, live: bool) -> Markup:
-        anchor = self.anchor(f"{figure.title} {figure.choice}", "chart")
-        numbers = self._table(figure_table(figure)) | {"classes": ""} if figure.rows else None
+        anchor = numbers = None
+        if self.has_anchors:
+            anchor = self.anchor(f"{figure.title} {figure.choice}", "chart")
+            numbers = self._table(figure_table(figure)) | {"classes": ""} if figure.rows else None
         # A title that begins with the text common to all charts of its selector ends with a name.
         kind, colon, label = figure.title.partition(f"{figure.chosen_from}: ")
         title = f"{kind}{colon}{_isolate_bidi(label)}"
