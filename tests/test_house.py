@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import json
 import re
 import runpy
 from collections.abc import Iterator
@@ -224,3 +225,30 @@ def test_actions_are_pinned_by_digest() -> None:
     assert actions
     pinned = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40} # v[\d.]+")
     assert [each for each in actions if not pinned.fullmatch(each[1])] == []
+
+
+@pytest.mark.parametrize("workflow", ["ci.yml", "wheels.yml"])
+def test_a_job_that_was_skipped_fails_the_workflow(workflow: str) -> None:
+    text = PACKAGE.parents[1].joinpath(".github", "workflows", workflow).read_text("utf-8")
+    jobs = re.findall(r"^  ([\w-]+):$", text.partition("\njobs:\n")[2], re.MULTILINE)
+    *needed, last = jobs
+    assert last == "passed"
+    assert f"    if: always()\n    needs: [{', '.join(needed)}]\n" in text
+
+
+def test_the_bill_of_materials_is_of_the_crates_that_may_be_used() -> None:
+    """What cargo deny checks, as far as it needs no network."""
+    core = PACKAGE.parents[1] / "core"
+    crates = json.loads((core / "calipers-core.cyclonedx.json").read_text("utf-8"))["components"]
+    deny = (core / "deny.toml").read_text("utf-8")
+    allowed = set(re.findall(r'"([^"]+)"', re.search(r"^allow = (.+)$", deny, re.MULTILINE)[1]))
+    lock = (core / "Cargo.lock").read_text("utf-8")
+    names = [crate["name"] for crate in crates]
+    assert len(names) == len(set(names)) > 40
+    for crate in crates:
+        choices = re.split(r" OR ", crate["licenses"][0]["expression"])
+        assert set(choices) & allowed, crate["name"]
+        source = 'source = "registry+https://github.com/rust-lang/crates.io-index"'
+        checksum = f'checksum = "{crate["hashes"][0]["content"]}"'
+        entry = f'name = "{crate["name"]}"\nversion = "{crate["version"]}"\n{source}\n{checksum}\n'
+        assert entry in lock, crate["name"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import json
 import os
 import pkgutil
 import re
@@ -274,6 +275,45 @@ def test_the_version_is_said_once() -> None:
     assert f"\nversion: {calipers.__version__}\n" in citation
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert f"\n## [{calipers.__version__}]" in changes
+
+
+def test_a_release_is_one_command_and_a_tag(tmp_path: Path) -> None:
+    tool, tag = str(ROOT / "tools" / "release.py"), f"v{calipers.__version__}"
+    for name in ("CHANGELOG.md", "CITATION.cff", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    changes, citation = tmp_path / "CHANGELOG.md", tmp_path / "CITATION.cff"
+    before = changes.read_text(encoding="utf-8")
+
+    def refused(tag: str) -> str:
+        return subprocess.run(
+            [sys.executable, tool, "--check", tag],
+            cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+        ).stderr  # fmt: skip
+
+    if f"\n## [{calipers.__version__}]\n" in before:
+        assert "expected the day" in refused(tag)
+        python(tool, "2027-01-31", cwd=tmp_path)
+        after = changes.read_text(encoding="utf-8")
+        assert sorted(filter(None, after.replace(" - 2027-01-31", "").splitlines())) == sorted(
+            filter(None, before.splitlines())
+        )
+        assert [line for line in after.splitlines() if line.startswith("## ")][:2] == [
+            "## [Unreleased]", f"## [{calipers.__version__}] - 2027-01-31",
+        ]  # fmt: skip
+        assert citation.read_text(encoding="utf-8").count("\ndate-released: 2027-01-31\n") == 1
+    assert refused(tag) == ""
+    assert "is not that of version" in refused("v9.9.9")
+
+
+def test_archives_describe_the_package_alike() -> None:
+    archive = json.loads((ROOT / ".zenodo.json").read_text(encoding="utf-8"))
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    for creator in archive["creators"]:
+        assert f"\n  - name: {creator['name']}\n" in citation
+    assert "".join(f"  - {word}\n" for word in archive["keywords"]) in citation
+    assert f"\nlicense: {archive['license']}\n" in citation
+    assert f"\ntitle: {archive['title']}\n" in citation
+    assert archive["description"] in " ".join(citation.split())
 
 
 def test_types_are_shipped() -> None:

@@ -201,13 +201,16 @@ __all__ = [
 ]
 
 
-_load = lazy_getattr(__name__, _HOMES)
+if TYPE_CHECKING:
+    #: Package that is also the function that lists what is in it.
+    measures: Any
+else:  # type checkers know the names from above, and find misspelt ones
+    _load = lazy_getattr(__name__, _HOMES)
 
-
-def __getattr__(name: str) -> Any:
-    if name == "measures":  # the package, which can be called to list what is in it
-        return import_module("calipers.measures")
-    return _load(name)
+    def __getattr__(name: str) -> Any:
+        if name == "measures":
+            return import_module("calipers.measures")
+        return _load(name)
 
 
 def __dir__() -> list[str]:

@@ -50,7 +50,7 @@ class CalipersMeasure(irm.Measure):
         super().__init__()
         self.calipers = calipers
         # No other provider knows a measure of this name.
-        self.NAME = f"calipers:{calipers}"
+        self.NAME: str = f"calipers:{calipers}"
         self.AT_PARAM = calipers.definition.suffix_parameter
 
     def __call__(self, **parameters: Any) -> CalipersMeasure:
@@ -64,7 +64,7 @@ class CalipersMeasure(irm.Measure):
     def __str__(self) -> str:
         return str(self.calipers)
 
-    def aggregator(self) -> _SummaryAggregator:
+    def aggregator(self) -> irm.measures.base.Agg:
         """Return the aggregator of the values of topics, as ir_measures requires.
 
         Returns
@@ -111,7 +111,7 @@ class _SummaryAggregator(irm.measures.base.Agg):
 class CalipersProvider(irm.providers.Provider):
     """Provider that computes measures of ir_measures with Calipers."""
 
-    NAME = "calipers"
+    NAME: str = "calipers"
 
     def supports(self, measure: irm.Measure) -> bool:
         """Return whether Calipers has the measure with these parameters.
@@ -258,7 +258,7 @@ def measure(name: str | Measure) -> CalipersMeasure:
     return CalipersMeasure(parsed)
 
 
-provider = CalipersProvider()
+provider: CalipersProvider = CalipersProvider()
 irm.providers.register(provider)
 
 

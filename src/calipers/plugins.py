@@ -257,7 +257,9 @@ class Registry(Mapping[str, T], Generic[T]):
     """
 
     def __init__(self, kind: str, group: str, modules: Sequence[str] = ()) -> None:
-        self.kind, self.group, self._modules = kind, group, tuple(modules)
+        self.kind: str = kind
+        self.group: str = group
+        self._modules = tuple(modules)
         #: Entries by name: (registrant, index of its module, object).
         self.entries: dict[str, tuple[str, int, T]] = {}
         self._has_loaded_modules = not modules

@@ -159,7 +159,8 @@ class CampaignFile:
     """Open file with one connection, which threads use one after the other."""
 
     def __init__(self, path: str, connection: sqlite3.Connection, *, readonly: bool) -> None:
-        self.path, self.readonly = path, readonly
+        self.path: str = path
+        self.readonly: bool = readonly
         self._connection, self._lock = connection, threading.RLock()
         self._readers = list[CampaignFile]()
 

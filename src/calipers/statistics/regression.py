@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from calipers.caching import cached, cached_property
 from calipers.lazy_dataclasses import dataclass
@@ -505,7 +505,7 @@ class NumericRows(WeightedRows):
     predicted: FloatArray
     weight: FloatArray
 
-    sort_orders = ("sorted_truth", "sorted_predictions", "sorted_errors")
+    sort_orders: ClassVar[tuple[str, ...]] = ("sorted_truth", "sorted_predictions", "sorted_errors")
 
     @classmethod
     def from_rows(

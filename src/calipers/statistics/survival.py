@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from calipers.caching import cached_property
 from calipers.lazy_dataclasses import dataclass
@@ -47,7 +47,7 @@ class SurvivalRows(WeightedRows):
     weight: FloatArray
     times: tuple[float, ...] = ()
 
-    sort_orders = ("sorted_times", "sorted_risks", "comparison_order")
+    sort_orders: ClassVar[tuple[str, ...]] = ("sorted_times", "sorted_risks", "comparison_order")
 
     @classmethod
     def from_rows(
