@@ -431,3 +431,82 @@ def test_a_command_does_not_import_masked_arrays(folder: Path) -> None:
         command = [sys.executable, "-X", "importtime", "-m", "calipers", *line.split()]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
         assert "numpy.ma.core" not in done.stderr, line
+
+
+# --- Limits of memory -----------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit of the address space")
+@pytest.mark.parametrize(
+    "line", ["retrieval q a b -o made", "classification t.csv --truth y -o made"]
+)
+def test_too_little_memory_is_71_whatever_lacks_it(folder: Path, line: str) -> None:
+    """Python, the linker, threads, OpenBLAS and Arrow end in ways of their own."""
+    line += " --score s" * line.startswith("classification")
+    codes = []
+    for mebibytes in (24, 40, 70, 95, 115, 150, 180, 230, 300, 2000):
+        (folder / "made").unlink(missing_ok=True)
+        done = shell(folder, f"ulimit -v {mebibytes << 10}; timeout 60 calipers {line}")
+        codes.append(done.returncode)
+        assert done.returncode in (0, 71), (mebibytes, done.stderr)
+        assert (folder / "made").exists() == (done.returncode == 0)
+        if done.returncode:
+            assert "calipers: there is not enough memory" in done.stderr.splitlines()[-1]
+        assert not list(folder.glob(".*"))
+    assert (codes[0], codes[-1]) == (71, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit of the address space")
+def test_under_a_limit_of_memory_outcomes_and_signals_are_as_without(folder: Path) -> None:
+    limit = "ulimit -v 2000000; "
+    for line, code in {
+        "retrieval q a": 0,
+        "retrieval q a -m AP --require 'AP>2'": 1,
+        "retrieval q": 2,
+        "retrieval q none": 3,
+    }.items():
+        free, limited = shell(folder, f"calipers {line}"), shell(folder, f"{limit}calipers {line}")
+        assert limited.returncode == code
+        assert (limited.stdout, limited.stderr) == (free.stdout, free.stderr)
+    os.mkfifo(folder / "pipe")
+    for number, code in {signal.SIGTERM: -15, signal.SIGHUP: -1, signal.SIGINT: 130}.items():
+        with subprocess.Popen(
+            ["bash", "-c", f"{limit}exec {sys.executable} -m calipers retrieval q pipe"],
+            cwd=folder,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as running:
+            time.sleep(3)  # it waits for a writer
+            running.send_signal(number)
+            assert running.wait(timeout=20) == code
+            assert running.stderr is not None
+            said = "interrupted" if number == signal.SIGINT else f"ended by {number.name}"
+            assert running.stderr.read().strip() == said
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit of the address space")
+def test_charts_without_memory_leave_the_evaluation(folder: Path) -> None:
+    """V8 reserves more address space than anybody has under a limit."""
+    line = "retrieval q a b -o made.json --report page.html"
+    done = shell(folder, f"ulimit -v 3000000; calipers {line}")
+    assert done.returncode == 71
+    assert "the process that renders charts ended by SIG" in done.stderr
+    assert '"retrieval"' in (folder / "made.json").read_text()
+    assert not (folder / "page.html").exists()
+
+
+def test_a_lack_of_memory_is_known_by_what_it_led_to() -> None:
+    lacks = (
+        MemoryError(),
+        OSError(12, "Cannot allocate memory"),
+        ImportError("libx.so: failed to map segment from shared object"),
+        RuntimeError("can't start new thread"),
+    )
+    for lack in lacks:
+        error = ValueError("import failed")
+        error.__context__ = lack
+        assert process._report_error(lack) == process._report_error(error) == 71
+    assert process._report_error(ImportError("no module")) == 70

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -409,3 +409,49 @@ def test_levels_are_counted_however_text_is_cut(size: int) -> None:
     assert read(fine) == fine
     with pytest.raises(InputError, match="x:8: a value nests more than 100 levels deep"):
         read(fine + b"\n" + b"[" * 101)
+
+
+@pytest.mark.parametrize("change", ["grows", "shrinks", "is replaced", "is gone"])
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".feather", ".jsonl"])
+def test_a_file_that_changes_while_it_is_read_is_told(
+    tmp_path: Path, suffix: str, change: str
+) -> None:
+    """Also if it can be read, as the digest of the input would be that of other rows."""
+    path = tmp_path / f"rows{suffix}"
+    table = pa.table({"a": range(1000), "b": range(1000)})
+    lines = {
+        ".csv": ["a,b", *(f"{i},{i}" for i in range(1000))],
+        ".jsonl": [f'{{"a": {i}, "b": {i}}}' for i in range(1000)],
+    }
+    if suffix in lines:
+        path.write_text("\n".join(lines[suffix]))
+    else:
+        {".parquet": parquet.write_table, ".feather": feather.write_feather}[suffix](table, path)
+    content = path.read_bytes()
+
+    def select(names: Sequence[str]) -> Sequence[str]:
+        if change == "is replaced":
+            (tmp_path / "new").write_bytes(content)
+            (tmp_path / "new").replace(path)
+            os.utime(path, (1, 1))
+        elif change == "is gone":
+            path.unlink()
+        else:
+            path.write_bytes(content * 2 if change == "grows" else content[: len(content) // 2])
+        return names
+
+    words = "No such file" if change == "is gone" else "changed since it was first read"
+    with pytest.raises(InputError, match=rf"rows\{suffix}: .*{words}"):
+        read_table(path, select_columns=select)
+
+
+def test_a_file_that_changes_after_it_was_read_is_told_with_its_digest(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("a\n1\n2\n")
+    source = ByteSource.from_input(path)
+    assert read_table(source).num_rows == 2
+    assert source.digest() == (6, hashlib.sha256(b"a\n1\n2\n").hexdigest())
+    path.write_text("a\n1\n2\n3\n")
+    with pytest.raises(InputError, match="changed since it was first read"):
+        source.digest()
+    assert read_table(path).num_rows == 3  # as a new source

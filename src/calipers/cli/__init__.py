@@ -27,6 +27,9 @@ def start(module: str, arguments: list[str] | None = None) -> None:
     """Run the program of a module as this process, by default on the arguments of the process."""
     gc.set_threshold(_OBJECTS_BETWEEN_SEARCHES)
     try:
+        from calipers.cli.memory_limit import supervise
+
+        supervise()
         from calipers.cli.process import run
 
         run(lambda: import_module(module).program(arguments))

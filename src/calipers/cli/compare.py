@@ -320,8 +320,8 @@ def _write_with_values(
     from calipers.report.documents import DisplayOptions, document, values_document
 
     look = DisplayOptions(writers.get_writer(kind).medium, layout)
-    report.write(comparison)
     write_document([*values_document(evaluation, look), *document(comparison, look)], kind, path)
+    report.write(comparison)
 
 
 values_command: click.Command = Command(

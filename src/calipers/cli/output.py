@@ -237,9 +237,9 @@ def write_evaluation(
 ) -> None:
     """Write the result in one format, and the requested report and charts.
 
-    ``style`` applies to reports and other pages, ``screen`` to text on the standard output.
+    ``style`` applies to reports and other pages, ``screen`` to text on the standard output. The
+    report comes last, as its charts need more memory than anything else.
     """
-    report.write(result, **style)
     thresholds = getattr(result, "thresholds", None)
     if thresholds is not None and (
         kind == "csv" or (kind not in DATA_FORMATS and is_for_papers(kind))
@@ -250,6 +250,7 @@ def write_evaluation(
     else:
         on_screen = screen if kind == "table" and output is None else {}
         write_result(result, kind, output, layout=layout, **style, **on_screen)
+    report.write(result, **style)
 
 
 def write_result(
@@ -270,11 +271,11 @@ def write_with_report(
     result: Any, kind: str, path: str | None, report: str | None, *, opens_report: bool
 ) -> None:
     """Write the result in one format, and as an HTML report if requested."""
+    write_result(result, kind, path)
     if report is not None:
         write_output(result.to_html(), report)
         if opens_report:
             open_in_browser(report)
-    write_result(result, kind, path)
 
 
 def write_document(
@@ -298,7 +299,6 @@ def write_units(
 
     values = evaluation.per_unit
     assert values is not None
-    report.write(evaluation)
     if kind == "parquet":
         from pyarrow import parquet
 
@@ -311,6 +311,7 @@ def write_units(
         write_result(values, kind, output)
     else:
         write_document(unit_blocks(evaluation, values), kind, output)
+    report.write(evaluation)
 
 
 def write_trec_files(evaluation: Evaluation, folder: str, inputs: Sequence[str]) -> None:

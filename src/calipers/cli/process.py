@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import errno
 import io
 import os
 import signal
@@ -12,14 +13,13 @@ from contextlib import suppress
 from typing import Any, NoReturn, TextIO
 
 from calipers import plugins
+from calipers.cli.memory_limit import EXIT_INTERRUPTED, EXIT_NO_MEMORY, announce_end, is_supervised
 from calipers.cli.progress_line import ProgressLine, start_progress_line
 
 EXIT_UNMET = 1
 EXIT_USAGE = 2
 EXIT_BAD_INPUT = 3
 EXIT_INTERNAL = 70
-EXIT_NO_MEMORY = 71
-EXIT_INTERRUPTED = 130
 
 #: Signals that end the command after it has removed what it stored, by the exit code of a shell.
 _END_SIGNALS = {
@@ -54,8 +54,10 @@ def run(command: Callable[[], Any]) -> NoReturn:
     except OSError as error:
         code = code or _report_error(error)
         _redirect_to_null(sys.stdout.fileno())
+    announce_end()
     if code in _END_SIGNALS:
         # As if nothing had caught it: who sent it sees that it ended the process.
+        signal.signal(_END_SIGNALS[code], signal.SIG_DFL)
         os.kill(os.getpid(), _END_SIGNALS[code])
     if code in (EXIT_NO_MEMORY, EXIT_INTERRUPTED):
         # At once: threads of libraries that found no memory either may never end, or abort the
@@ -87,7 +89,7 @@ def _raise_end_signals() -> None:
 
     def end(number: int, frame: object) -> NoReturn:
         for each in handled:
-            signal.signal(each, signal.SIG_DFL)
+            signal.signal(each, signal.SIG_IGN if is_supervised() else signal.SIG_DFL)
         if os.getpid() != process:
             os.kill(os.getpid(), number)
         raise _EndSignal(number)
@@ -183,8 +185,10 @@ def _report_error(error: BaseException) -> int:
         import traceback
 
         write_stderr("".join(traceback.format_exception(error)).rstrip())
-    if isinstance(error, MemoryError):
-        write_stderr("calipers: there is not enough memory for this")
+    if (lack := _find_lack_of_memory(error)) is not None:
+        # Those of Python and NumPy say nothing about what was made.
+        detail = f": {lack}" if type(lack).__module__.startswith("calipers") else ""
+        write_stderr(f"calipers: there is not enough memory for this{detail}")
         return EXIT_NO_MEMORY
     user_error = describe_user_error(error)
     if user_error is None:
@@ -200,6 +204,26 @@ def _find_stop(error: BaseException | None) -> BaseException | None:
     while error is not None and not isinstance(error, KeyboardInterrupt | _EndSignal):
         error = error.__cause__ or error.__context__
     return error
+
+
+#: What Python and the linker say of a thread or a library for which there is no memory.
+_NO_MEMORY_TEXTS = (
+    *("can't start new thread", "failed to map segment", "cannot map zero-fill pages"),
+    "cannot allocate memory",
+)
+
+
+def _find_lack_of_memory(error: BaseException | None) -> BaseException | None:
+    """Return the lack of memory that an error is or followed from: an import may replace it."""
+    while error is not None:
+        is_refused = isinstance(error, OSError) and error.errno == errno.ENOMEM
+        is_unmapped = isinstance(error, ImportError | RuntimeError) and any(
+            text in str(error).lower() for text in _NO_MEMORY_TEXTS
+        )
+        if isinstance(error, MemoryError) or is_refused or is_unmapped:
+            return error
+        error = error.__cause__ or error.__context__
+    return None
 
 
 def describe_user_error(error: BaseException) -> tuple[int, str] | None:

@@ -18,7 +18,15 @@ from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from calipers.data import tables
-from calipers.data.byte_sources import MAX_LINE_BYTES, STDIN, ByteSource, CheckedText, JsonLines
+from calipers.data.byte_sources import (
+    CHANGED_MESSAGE,
+    MAX_LINE_BYTES,
+    STDIN,
+    ByteSource,
+    CheckedText,
+    JsonLines,
+    file_stamp,
+)
 from calipers.data.categories import (
     Category,
     CategorySelector,
@@ -39,8 +47,6 @@ if TYPE_CHECKING:
 
 #: Bytes of a piece of a Parquet column; a whole row group may be larger than memory.
 _BUFFER_BYTES = 1 << 20
-
-_CHANGED_MESSAGE = "the file changed since it was first read; expected the same rows in every pass"
 
 
 class BatchSource:
@@ -91,7 +97,7 @@ class FileSource(BatchSource):
 
     def __init__(self, path: str) -> None:
         self.name, self.files = path, (path,)
-        self._stamp = _stamp(path)
+        self._stamp = file_stamp(path)
 
     @property
     def stamp(self) -> str:
@@ -103,16 +109,8 @@ class FileSource(BatchSource):
 
     def check_unchanged(self) -> None:
         """Check that size and modification time are unchanged."""
-        if _stamp(self.name) != self._stamp:
-            raise InputError(f"{self.name}: {_CHANGED_MESSAGE}")
-
-
-def _stamp(path: str) -> tuple[int, int]:
-    try:
-        status = os.stat(path)
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from None
-    return status.st_size, status.st_mtime_ns
+        if file_stamp(self.name) != self._stamp:
+            raise InputError(f"{self.name}: {CHANGED_MESSAGE}")
 
 
 class ParquetSource(FileSource):
@@ -247,14 +245,14 @@ class DatasetSource(BatchSource):
         self._stamps = self._current_stamps()
 
     def _current_stamps(self) -> dict[str, tuple[int, int]]:
-        return {path: _stamp(path) for path in self.files if os.path.exists(path)}
+        return {path: file_stamp(path) for path in self.files if os.path.exists(path)}
 
     def check_unchanged(self) -> None:
         """Check size and modification time of the files that are on this machine."""
         current = self._current_stamps()
         changed = [path for path, stamp in self._stamps.items() if current.get(path) != stamp]
         if changed:
-            raise InputError(f"{changed[0]}: {_CHANGED_MESSAGE}")
+            raise InputError(f"{changed[0]}: {CHANGED_MESSAGE}")
 
     def batches(self, schema: pa.Schema, batch_rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Yield the batches in the order of the files."""

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from calipers._core import json_depth_excess
+from calipers.caching import cached_property
 from calipers.data.errors import InputError
 from calipers.lazy_dataclasses import dataclass
 
@@ -127,6 +128,24 @@ class ByteSource:
         """Whether there are no bytes."""
         return not (os.path.getsize(self.name) if self.content is None else self.content)
 
+    @cached_property
+    def _stamp(self) -> tuple[int, int]:
+        return file_stamp(self.name)
+
+    @contextmanager
+    def check_unchanged(self) -> Iterator[None]:
+        """Check before and after reading that a file is as it was when first read.
+
+        What a changed file may have led to is replaced by the error that says so.
+        """
+        if self.is_file:
+            _ = self._stamp  # before reading
+        try:
+            yield
+        finally:
+            if self.is_file and file_stamp(self.name) != self._stamp:
+                raise InputError(f"{self.name}: {CHANGED_MESSAGE}")
+
     def digest(self) -> tuple[int, str]:
         """Compute size and SHA-256."""
         import hashlib  # loads OpenSSL, which TREC text has no need of
@@ -135,7 +154,7 @@ class ByteSource:
         if self.content is not None:
             digest.update(self.content)
             return len(self.content), digest.hexdigest()
-        with open(self.name, "rb") as file:
+        with self.check_unchanged(), open(self.name, "rb") as file:
             for block in iter(lambda: file.read(_BLOCK_BYTES), b""):
                 digest.update(block)
             return file.tell(), digest.hexdigest()
@@ -166,6 +185,19 @@ class ByteSource:
         if line.startswith(b"{"):
             return ".jsonl"
         return ".tsv" if b"\t" in line and b"," not in line else ".csv"
+
+
+#: Error of a file that was written to.
+CHANGED_MESSAGE = "the file changed since it was first read; expected the same rows in every pass"
+
+
+def file_stamp(path: str) -> tuple[int, int]:
+    """Return size and modification time of a file, by which a change of it is noticed."""
+    try:
+        status = os.stat(path)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from None
+    return status.st_size, status.st_mtime_ns
 
 
 def _is_pipe(name: str) -> bool:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from calipers.data import tables
 from calipers.data.arrays import is_missing
+from calipers.data.byte_sources import ByteSource
 from calipers.data.categories import CategoryColumns
 from calipers.data.class_labels import label_name
 from calipers.data.columns import check_types
@@ -128,19 +129,19 @@ def read_ratings(
     ``long_columns`` also names the columns of the "rater" and the "rating", the table has one row
     per rating. ``raters`` are the raters of each set, by its name; None for all.
     """
-    is_path = isinstance(source, str | os.PathLike)
+    byte_source = ByteSource.from_input(source) if isinstance(source, str | os.PathLike) else None
     table = (
         tables.read_table(
-            os.fspath(source), categories=rating_categories(long_columns, item_columns).select
+            byte_source, categories=rating_categories(long_columns, item_columns).select
         )
-        if is_path
+        if byte_source is not None
         else tables.to_arrow(source)
     )
     prefix, origins = "", tuple[InputOrigin, ...]()
-    if is_path:
-        prefix = f"{os.fspath(source)}: "
-        size, digest = tables.file_digest(source)
-        origins = (InputOrigin("table", os.fspath(source), bytes=size, sha256=digest),)
+    if byte_source is not None:
+        prefix = f"{byte_source.name}: "
+        size, digest = byte_source.digest()
+        origins = (InputOrigin("table", byte_source.name, bytes=size, sha256=digest),)
     for role, name in [
         *long_columns.items(),
         *((role, name) for name, role in item_columns.items()),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import glob
 import json
 import os
@@ -169,7 +170,7 @@ def read_table(
     byte_source = ByteSource.from_input(source)
     if byte_source.is_file:
         check_file(byte_source.name, lambda: f"a table: {formats_text()}")
-    with read_errors(byte_source.name, "a table"):
+    with read_errors(byte_source.name, "a table"), byte_source.check_unchanged():
         if byte_source.is_empty:
             raise InputError(f"{byte_source.name}: the {byte_source.kind} is empty")
         table = _read_source(byte_source, text, select_columns or (lambda names: names), categories)
@@ -231,6 +232,8 @@ def read_errors(name: str, expected: str) -> Iterator[None]:
     except (pa.ArrowException, OSError, ValueError, RecursionError, MemoryError) as error:
         if isinstance(error, MemoryError) and not _is_corrupt_size(error):
             raise
+        if isinstance(error, OSError) and error.errno == errno.ENOMEM:
+            raise MemoryError from error
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise InputError(f"{name}: cannot be read as {expected}: {first}") from None
 
@@ -668,11 +671,6 @@ def add_location(path: str) -> Iterator[None]:
 
 
 _ROW = re.compile(r"\brows? \d")
-
-
-def file_digest(path: str | os.PathLike[str]) -> tuple[int, str]:
-    """Compute size and SHA-256 of a file."""
-    return ByteSource(os.fspath(path)).digest()
 
 
 def list_files(path: str) -> list[str]:

@@ -21,7 +21,6 @@ from calipers.data.tables import (
     add_location,
     check_file,
     column,
-    file_digest,
     file_extension,
     is_table,
     read_table,
@@ -284,7 +283,7 @@ def read_topic_table(data: Any) -> TopicTable:
     row_of = _row_index(names, source.name, source)
     if not source.is_file:
         return TopicTable(InputOrigin(IN_MEMORY_NAME, source.name), rows, row_of, source)
-    size, digest = file_digest(path)
+    size, digest = source.digest()
     origin = InputOrigin(IN_MEMORY_NAME, path, bytes=size, sha256=digest)
     return TopicTable(origin, rows, row_of, source)
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 from calipers import _core
 from calipers.data import tables, trec_tables
 from calipers.data.arrays import from_arrow
-from calipers.data.byte_sources import COMPRESSION_BY_MAGIC, EXTENSION_BY_MAGIC, STDIN
+from calipers.data.byte_sources import COMPRESSION_BY_MAGIC, EXTENSION_BY_MAGIC, STDIN, ByteSource
 from calipers.data.errors import InputError
 from calipers.data.ir_datasets import PREFIX, dataset_rows
 from calipers.data.plain_text import (
@@ -362,10 +362,11 @@ def open_source(
     if path.startswith(PREFIX):
         return dataset_rows(path, kind), InputOrigin(name, path)
     with resolve_path(source if isinstance(source, str) else path, kind) as local_path:
-        data = _read_file(local_path, kind, extra_columns)
+        byte_source = ByteSource(local_path)
+        data = _read_file(byte_source, kind, extra_columns)
         if isinstance(data, str):
             return data, InputOrigin(name, path)
-        size, digest = tables.file_digest(local_path)
+        size, digest = byte_source.digest()
         return data, InputOrigin(name, path, bytes=size, sha256=digest)
 
 
@@ -403,12 +404,13 @@ def update_origin(origin: InputOrigin, stored: Mapping[str, Any]) -> InputOrigin
     return replace(origin, **{name: value for name, value in stored.items() if value is not None})
 
 
-def _read_file(path: str, kind: Kind, extra_columns: Sequence[str]) -> Any:
+def _read_file(source: ByteSource, kind: Kind, extra_columns: Sequence[str]) -> Any:
     """Read a file of judgments or a run.
 
     The result is the path for TREC text, the content for JSON, and the required columns for other
     tables, with those of ``extra_columns`` that are present.
     """
+    path = source.name
     suffix, _ = tables.file_extension(path)
     if path != STDIN:
         tables.check_file(path, f"a TREC {kind} file")
@@ -425,7 +427,7 @@ def _read_file(path: str, kind: Kind, extra_columns: Sequence[str]) -> Any:
         return path if table is None else table
     with tables.add_location(path):
         return tables.read_table(
-            path,
+            source,
             text=(
                 *trec_tables.TOPIC,
                 *trec_tables.DOCUMENT,

@@ -163,8 +163,8 @@ def _temporary_file(output: OutputTarget) -> Iterator[BinaryIO]:
     status = output.status
     # Never more open than the old file, while it is written; a new file as the umask has it.
     mode = 0o666 if status is None else stat.S_IMODE(status.st_mode) & 0o777
-    handle = os.open(temporary_path, _OPEN_FLAGS | os.O_CREAT | os.O_EXCL, mode)
-    try:
+    try:  # before the file is there, as a signal may come at any time
+        handle = os.open(temporary_path, _OPEN_FLAGS | os.O_CREAT | os.O_EXCL, mode)
         with os.fdopen(handle, "wb") as stream:
             yield stream
             stream.flush()

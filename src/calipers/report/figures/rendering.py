@@ -1,17 +1,19 @@
-"""Rendering of charts by vl-convert, in the background and in forked processes.
+"""Rendering of charts by vl-convert, in the background and in a process of its own.
 
-vl-convert renders in a thread of its own, which a forked process does not have: a call would never
-return. Therefore a forked process starts a new process for rendering.
+The engine of vl-convert, V8, ends its process if it finds no memory, which must not take the
+evaluation along. Moreover, it renders in a thread of its own, which a forked process does not have.
 """
 
 from __future__ import annotations
 
+import atexit
 import base64
 import contextlib
 import hashlib
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -29,69 +31,96 @@ from calipers.report.output_files import write_text
 Spec = dict[str, Any]
 Function = Literal["vegalite_to_svg", "vegalite_to_png", "vegalite_to_pdf", "javascript_bundle"]
 
-#: Program of the new process: it reads a call per line, and writes a line with the result.
+#: Program of the process: it reads the path of modules and then a call per line, and writes a line
+#: with each result. It ends when its input does, not by Ctrl-C, which its parent handles.
 _SERVER_PROGRAM = """
-import base64, json, sys, vl_convert
+import base64, json, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+sys.path[:] = json.loads(sys.stdin.readline())
 for line in sys.stdin:
     function, argument, options = json.loads(line)
     try:
+        import vl_convert
         made = getattr(vl_convert, function)(argument, **options)
         key = "made"
         if isinstance(made, bytes):
             key, made = "bytes", base64.b64encode(made).decode()
         answer = {key: made}
     except Exception as error:
-        answer = {"error": str(error)}
+        answer = {"import" if isinstance(error, ImportError) else "error": str(error)}
     print(json.dumps(answer), flush=True)
 """
 
 
+class ChartMemoryError(MemoryError):
+    """Raised if the process that renders charts ended for lack of memory."""
+
+
+#: Signals by which a process ends that finds no memory, or from which it is taken.
+_MEMORY_SIGNALS = ("SIGABRT", "SIGBUS", "SIGILL", "SIGKILL", "SIGSEGV", "SIGTRAP")
+
+
 class _Converter:
-    """Access to vl-convert from this process."""
+    """Access to vl-convert in a process of its own, which starts when it is first used."""
 
     def __init__(self) -> None:
-        self.is_used = self.needs_server = False
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the process, as in a forked process, whose parent it belongs to."""
         self.server: subprocess.Popen[str] | None = None
         self.lock = threading.Lock()
 
-    def reset_after_fork(self) -> None:
-        """Reset the state in a forked process.
-
-        It has neither the thread nor the pipes of its parent.
-        """
-        self.needs_server = self.needs_server or self.is_used
-        self.server, self.lock = None, threading.Lock()
-
     def call(self, function: Function, argument: Any, **options: Any) -> Any:
         """Return the result of a function of vl-convert."""
-        if self.needs_server:
-            with self.lock:
-                return self._request(function, argument, options)
-        import vl_convert
-
-        self.is_used = True
-        return getattr(vl_convert, function)(argument, **options)
-
-    def _request(self, function: Function, argument: Any, options: Mapping[str, Any]) -> Any:
-        if self.server is None:
-            pipe = subprocess.PIPE
-            self.server = subprocess.Popen(
-                [sys.executable, "-c", _SERVER_PROGRAM], stdin=pipe, stdout=pipe, encoding="ascii"
-            )
-        requests, answers = self.server.stdin, self.server.stdout
-        assert requests is not None
-        assert answers is not None
-        requests.write(json.dumps([function, argument, options]) + "\n")
-        requests.flush()
-        answer: Mapping[str, str] = json.loads(answers.readline() or '{"error": "it ended early"}')
+        request = json.dumps([function, argument, options])
+        with self.lock:
+            answer = self._request(request)
+        if "import" in answer:
+            raise ImportError(answer["import"])
         if "error" in answer:
             raise ValueError(f"vl-convert: {answer['error']}")
         return base64.b64decode(answer["bytes"]) if "bytes" in answer else answer["made"]
 
+    def end(self) -> None:
+        """End the process, which has answered all requests."""
+        if self.server is not None:
+            self.server.kill()
+            self.server.communicate()
+            self.server = None
+
+    def _request(self, request: str) -> Mapping[str, str]:
+        if self.server is None:
+            self.server = subprocess.Popen(
+                [sys.executable, "-I", "-S", "-c", _SERVER_PROGRAM],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,  # where V8 says how it ended
+                encoding="ascii",
+            )
+            atexit.register(self.end)
+            request = f"{json.dumps(sys.path)}\n{request}"
+        requests, answers = self.server.stdin, self.server.stdout
+        assert requests is not None
+        assert answers is not None
+        with contextlib.suppress(BrokenPipeError):
+            print(request, file=requests, flush=True)
+        line = answers.readline()
+        if line.endswith("\n"):
+            answer: Mapping[str, str] = json.loads(line)
+            return answer
+        code = self.server.wait()
+        self.end()
+        ended_by = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        message = f"the process that renders charts ended by {ended_by}"
+        if ended_by in _MEMORY_SIGNALS:
+            raise ChartMemoryError(message)
+        raise RuntimeError(message)
+
 
 _CONVERTER = _Converter()
 if hasattr(os, "register_at_fork"):  # not on Windows, where nothing forks
-    os.register_at_fork(after_in_child=_CONVERTER.reset_after_fork)
+    os.register_at_fork(after_in_child=_CONVERTER.reset)
 
 
 def render_svg(spec: Spec) -> str:
