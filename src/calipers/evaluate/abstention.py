@@ -255,7 +255,7 @@ def _score_confidences(run: TrecSource, score: str) -> dict[str, float]:
     groups = np.split(scores[order], np.cumsum(np.bincount(topic, minlength=len(names)))[:-1])
     compute: Callable[[FloatArray], Any] = {
         "max": lambda s: s[0],
-        "std": lambda s: np.std(s),
+        "std": lambda s: float(np.std(s)),
         "diff1": lambda s: s[0] - s[1] if len(s) > 1 else 0.0,
     }[score]
     with np.errstate(invalid="ignore"):  # of infinite scores
