@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -57,7 +58,7 @@ DESIGNS: Mapping[str, Draw] = {
 }
 
 
-def _area(values: Floats, confidence: Floats, **options: int) -> Mapping[str, cal.Estimate]:
+def _area(values: Floats, confidence: Floats, **options: Any) -> Mapping[str, cal.Estimate]:
     topics = tuple(map(str, range(len(values))))
     estimate = cal.Estimate("nDCG", float(values.mean()), system="run")
     per_unit = PerUnit("topics", topics, {"run": {"nDCG": values}})

@@ -11,9 +11,11 @@ import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from pyarrow import csv
+from scipy import stats
 
 import calipers as cal
 from calipers.cli.group import cli
+from calipers.inference.proportions import wilson
 
 ROWS, TIMES = 150, (0.3, 0.7, 1.5)
 RANDOM = np.random.default_rng(8)
@@ -170,3 +172,84 @@ def test_what_nobody_was_observed_for_has_no_value() -> None:
     assert found["C-index"].low < 1
     none = cal.survival(time, [0, 0, 0], [1.0, 2.0, 3.0])
     assert none["C-index"].undefined == {"no_comparable_pairs": 3}
+
+
+def risk_of_group(rows: Any, time: float, weight: Any) -> tuple[float, ...]:
+    """The mean prediction of rows, Kaplan and Meier's risk, and its limits with the error of log S
+    by small changes of the weights."""
+
+    def survived(w: Any) -> float:
+        product = 1.0
+        for t in np.unique(TIME[rows][EVENT[rows] & (TIME[rows] <= time)]):
+            at_risk = w[TIME[rows] >= t].sum()
+            product *= 1 - w[EVENT[rows] & (TIME[rows] == t)].sum() / at_risk
+        return product
+
+    w = weight[rows]
+    value = survived(w)
+    changes = []
+    for k in range(len(rows)):
+        step = 1e-5 * (np.arange(len(rows)) == k)
+        changes.append(w[k] * (np.log(survived(w + step)) - np.log(survived(w - step))) / 2e-5)
+    n = w.sum() ** 2 / (w**2).sum()
+    hazard, se = -np.log(value), np.sqrt(n / (n - 1) * np.sum(np.square(changes)))
+    half = stats.norm.ppf(0.975) * se / hazard
+    ends = [1 - np.exp(-hazard * np.exp(x)) for x in (-half, half)]
+    predicted = 1 - SURVIVAL["a"][rows, TIMES.index(time)]
+    return (float(np.average(predicted, weights=w)), 1 - value, *ends)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_observed_risk_of_groups(weighted: bool) -> None:
+    generator = np.random.default_rng(3)
+    weight = generator.uniform(0.5, 2, ROWS) if weighted else np.ones(ROWS)
+    noise = generator.normal(0, 1e-9, ROWS)  # groups keep equal predictions together
+    survival = {"a": np.clip(SURVIVAL["a"] + noise[:, None], 0, 1), "b": SURVIVAL["b"]}
+    ev = cal.survival(
+        TIME, EVENT, survival=survival, times=TIMES, weight=weight if weighted else None
+    )
+    assert [(c.system, c.series) for c in ev.curves] == [
+        (name, series) for name in "ab" for series in ("0.3", "0.7", "1.5")
+    ]
+    curve = cal.curve(ev, "survival calibration", system="a", series="0.3")
+    points = np.column_stack((curve.x, curve.y, curve.low, curve.high))
+    order = np.argsort(-survival["a"][:, 0], kind="stable")
+    group = np.ceil(np.cumsum(weight[order]) / weight.sum() * 10 - 1e-9).astype(int)
+    groups = [order[group == k] for k in range(1, 11)]
+    assert len(points) == 10
+    n_compared = 0
+    for point, rows in zip(points, groups, strict=True):
+        if 0 < point[1] < 1:
+            np.testing.assert_allclose(point, risk_of_group(rows, 0.3, weight), rtol=1e-5)
+            n_compared += 1
+    assert n_compared > 6
+    if not weighted:
+        of_scipy = [
+            1 - stats.ecdf(stats.CensoredData.right_censored(TIME[k], ~EVENT[k])).sf.evaluate(0.3)
+            for k in groups
+        ]
+        np.testing.assert_allclose(curve.y, of_scipy, atol=1e-12)
+
+
+def test_observed_risk_without_events_and_beyond_the_last_time() -> None:
+    time = np.repeat([1.0, 2.0, 3.0, 4.0], 10)
+    event = np.concatenate([np.zeros(10), np.zeros(10), np.ones(10), np.ones(10)]).astype(bool)
+    predicted = np.repeat([0.9, 0.8, 0.2, 0.1], 10)
+    ev: Any = cal.survival(time, event, survival={3.5: predicted}, measures=["C-index"])
+    [curve] = ev.curves
+    # The rows that were lost have no risk; all of the third group had their event, none of the last.
+    np.testing.assert_allclose(curve.x, [0.8, 0.9])
+    np.testing.assert_allclose(curve.y, [1.0, 0.0])
+    for k, (value, n) in enumerate([(1.0, 10), (0.0, 10)]):
+        limits = wilson(value, n, 0.95)
+        assert (curve.low[k], curve.high[k]) == pytest.approx((limits.low, limits.high))
+    assert not len(cal.survival(TIME, EVENT, RISK).curves)
+    assert not cal.survival(TIME, EVENT, survival=by_time("a"), curves=False).curves
+    bare: Any = cal.survival(TIME, EVENT, survival=by_time("a"), interval="none")
+    assert not len(bare.curves[0].low)
+
+
+def test_the_page_shows_calibration_at_each_time() -> None:
+    ev = cal.survival(TIME, EVENT, survival=SURVIVAL, times=list(TIMES), cluster=TABLE["user"])
+    assert "Calibration of predicted risks" in ev.to_html()
+    assert ev.curves[0].low[3] < ev.curves[0].y[3] < ev.curves[0].high[3]

@@ -156,6 +156,13 @@ class QuantileCurves(LazyCurves):
 
 
 @dataclass(frozen=True, eq=False)
+class SurvivalCurves(QuantileCurves):
+    """Curves of systems that predict survival, each computed on first access."""
+
+    source: ClassVar[str] = "survival"
+
+
+@dataclass(frozen=True, eq=False)
 class UpliftCurves(QuantileCurves):
     """Curves of systems that predict uplift, each computed on first access."""
 

@@ -12,8 +12,8 @@ import numpy as np
 from calipers.caching import cached
 from calipers.estimation.regression import influence_length_interval, pairwise_interval
 from calipers.estimation.undefined import undefined_reasons
-from calipers.inference import intervals
-from calipers.inference.intervals import Interval
+from calipers.inference import intervals, proportions
+from calipers.inference.intervals import Interval, no_interval
 from calipers.inference.point_estimate import IntervalFunction, PointEstimate
 from calipers.inference.resampling import poisson_weights
 from calipers.inference.variance_estimators import Influence, MeanVariance
@@ -85,15 +85,42 @@ class SurvivalSample:
         """Return None, as none of the measures is a mean over independent rows."""
 
     def _n_events(self, measure: MeasureLike) -> float:
-        """Return Kish's effective number of events that a measure is about, or their clusters."""
+        """Return the effective number of events that a measure is about."""
         parameters = measure.parameters
         last = parameters.get("tau", parameters.get("time"))
         if {"no_times", "one_time"} & measure.definition.undefined.keys() and self.rows.times:
             last = self.rows.times[-1]
-        is_counted = self.rows.event & (self.rows.time <= (math.inf if last is None else last))
+        return self._n_events_until(math.inf if last is None else last)
+
+    def _n_events_until(self, last: float) -> float:
+        """Return Kish's effective number of events until a time, or their clusters."""
+        is_counted = self.rows.event & (self.rows.time <= last)
         if self.clusters is not None:
             return float(len(np.unique(self.clusters.codes[is_counted])))
         return effective_size_from_weights(self.rows.weight[is_counted])
+
+    def observed_risk(self, time: float) -> tuple[float, Interval]:
+        """Return Kaplan and Meier's risk of an event until a time, and its limits.
+
+        They are on the scale of log(−log S), with an error that includes clusters and weights. If
+        nobody had an event, or everybody, they are those of Wilson, of the rows that are observed
+        beyond the time or of the events. The risk is NaN if no row is observed beyond the time and
+        not all had their event.
+        """
+        rows, level = self.rows, self.settings.level
+        number, n_events = np.array([rows.n_times_until(time)]), self._n_events_until(time)
+        survived = float(rows.event_survival.values[number[0]])
+        n_later = effective_size_from_weights(rows.weight[rows.time > time])
+        if survived > 0 and n_later == 0:
+            return math.nan, no_interval("none", "undefined_value")
+        if survived in (0.0, 1.0):
+            return 1 - survived, proportions.wilson(1 - survived, n_later or n_events, level)
+        column = float(rows.total) * rows.event_survival.log_derivative(np.ones(1), number)
+        error = Influence(column, MeanVariance(self.weight, self.clusters)).standard_error
+        hazard = -math.log(survived)
+        half_width = intervals.t_quantile(level, error.df or math.inf) * error.se / hazard
+        low, high = (1 - math.exp(-hazard * math.exp(x)) for x in (-half_width, half_width))
+        return 1 - survived, Interval(low, high, "log-minus-log")
 
     def influence(self, measure: MeasureLike, total: SurvivalRows | None = None) -> Influence:
         """Return the influence values of a measure, which include the estimate of censoring.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -103,12 +104,16 @@ class UpliftSample(SortedRows):
         if influence is None:
             return intervals.no_interval("Student t", "undefined_value")
         variance, is_treated = influence.standard_error.se**2, rows.treatment > 0
-        is_binary = bool(np.isin(rows.truth, (0, 1)).all())
+        is_binary = bool(((rows.truth == 0) | (rows.truth == 1)).all())
+        if is_binary:
+            used = slice(None) if self.weight is None else self.weight > 0
+            actual = influence.column[used]
+            opposite = self._changes(measure, replace(rows, truth=1 - rows.truth), rows)
+            assert opposite is not None
         for outcome in (0.0, 1.0) if is_binary else ():
-            batch = replace(rows, truth=np.full(rows.n_rows, outcome))
-            changes = self._changes(measure, batch, rows)
+            changes = np.where(rows.truth == outcome, actual, opposite)
             for arm in (is_treated, ~is_treated):
-                squares = np.square(np.zeros(0) if changes is None else changes[arm])
+                squares = np.square(changes[arm])
                 total = float(squares.sum())
                 variance += float(np.square(squares).sum()) / total / 2 if total > 0 else 0.0
         volume = measure.parameters.get("volume", 1.0)
@@ -127,11 +132,14 @@ class UpliftSample(SortedRows):
         targeted, estimator = rows.targeted, self._variance_estimator(rows)
         x, y = (np.append(0.0, c) for c in (targeted.weight / rows.total, gains(targeted)))
         heights = np.interp(volumes, x, y)
-        vectors = [
+        vectors = (
             estimator.covariance_vector(gain_changes(batch, rows, volume, gains))
             for volume in volumes.tolist()
-        ]
-        table, level = np.stack(vectors), self.settings.level
+        )
+        first = next(vectors)
+        table, level = np.empty((len(volumes), len(first))), self.settings.level
+        for k, vector in enumerate(chain([first], vectors)):
+            table[k] = vector
         df = min(rows.effective_arm_sizes) - 1
         if self.clusters is not None:
             df = self.clusters.n_effective_clusters - 1

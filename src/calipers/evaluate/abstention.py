@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -158,7 +158,7 @@ def _normalized_area(order: FloatArray, values: FloatArray, weight: FloatArray) 
     # As MTEB rounds the number of topics to abstain on; one topic is always left.
     n = len(values)
     retained = np.array([n - min(round(rate * n), n - 1) for rate in _RATES.tolist()]) / n
-    curve, best = (_abstention_curve(by, values, weight, retained) for by in (order, values))
+    curve, best = (_abstention_curve(x, values, weight, retained) for x in (order, values))
     trapezoid = np.full(len(_RATES), 1 / (len(_RATES) - 1))
     trapezoid[[0, -1]] /= 2
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -253,9 +253,9 @@ def _score_confidences(run: TrecSource, score: str) -> dict[str, float]:
     topic, scores = from_arrow(encoded.indices), from_arrow(table.column("score"))
     order = np.lexsort((-scores, topic))
     groups = np.split(scores[order], np.cumsum(np.bincount(topic, minlength=len(names)))[:-1])
-    compute = {
+    compute: Callable[[FloatArray], Any] = {
         "max": lambda s: s[0],
-        "std": np.std,
+        "std": lambda s: float(np.std(s)),
         "diff1": lambda s: s[0] - s[1] if len(s) > 1 else 0.0,
     }[score]
     with np.errstate(invalid="ignore"):  # of infinite scores

@@ -40,6 +40,7 @@ def survival(
     primary: str | None = None,
     baseline: Baseline = None,
     compare: bool = True,
+    curves: bool = True,
     interval: str | Sequence[str] = "auto",
     level: float = 0.95,
     n_resamples: int = 2000,
@@ -123,6 +124,8 @@ def survival(
         predictions; ``"FILE.json:NAME"`` selects one of several systems.
     compare : bool, default=True
         Whether several systems are compared; ``evaluation.compare()`` can also compare them later.
+    curves : bool, default=True
+        Whether the evaluation has curves. Each is computed on first access.
     interval : str or list of str, default='auto'
         Interval method: ``"auto"``, ``"bootstrap"``, ``"analytic"`` or ``"none"``; or methods such
         as ``"bca"`` or ``["jeffreys", "hanley"]``, of which the first applicable one is used.

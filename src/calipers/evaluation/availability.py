@@ -94,7 +94,6 @@ TASK_REASONS: Mapping[tuple[str, str], str] = {
     ("survival", "undefined"): _NO_COUNTS_REASON,
     ("survival", "conventions"): _NO_TOOL_REASON,
     ("survival", "time"): "time= is the time of the event of each row, and rows are independent",
-    ("survival", "curves"): "predictions of times have no threshold to draw them over",
     ("survival", "memory"): _ORDER_REASON,
     ("survival", "engine"): _ORDER_REASON,
     **dict.fromkeys(

@@ -1632,7 +1632,7 @@ SURVIVAL = Task(
             annotation="Sequence[Any] | None",
         ),
     ),
-    options=("id", "missing", "slice_bins", "cost", *INFERENCE, "inputs", "fairness"),
+    options=(*_ROW_OPTIONS, "fairness"),
     positional=("time", "event", "risk"),
     required=("time", "event"),
 )

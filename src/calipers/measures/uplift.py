@@ -7,7 +7,7 @@ of the control group, among the targeted rows, the mean outcome of that arm coun
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import inf
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 from calipers.caching import cached
 from calipers.lazy_imports import numpy as np
 from calipers.measures.registration import measure
-from calipers.statistics import FloatArray, UpliftRows
+from calipers.statistics import FloatArray, IntArray, UpliftRows
 from calipers.statistics.uplift import ArmSums, divide_or_zero
 
 #: Smallest fraction of the rows of a score that counts as targeted; less is rounding error.
@@ -76,32 +76,64 @@ def _left_out_areas(
         is_alone = others <= typical * _MIN_FRACTION
         slopes.append(1 / np.where(is_alone, typical, others))
         offsets.append(np.where(is_alone, 0.0, mean * slopes[-1]))
+    arm_index = index + len(sums) * is_treated
+    has_common_weight = bool((w == w[:1]).all())
 
-    def removed(column: FloatArray) -> FloatArray:
-        """Return the sum of a column without the row, times the lengths of its steps."""
-        return np.asarray(_suffix_sums(lengths * column)[index] - w * column[index])
+    def at_rows(terms: Sequence[FloatArray], index: FloatArray) -> FloatArray:
+        """Return c₀ − w·c₁ + w²·c₂ … of the terms c at the score of each row."""
+        if has_common_weight:  # one selection in place of several
+            return np.asarray(_alternating_powers(terms, w[0])[index])
+        return _alternating_powers([term[index] for term in terms], w)
 
+    def removed(column: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return terms of the sum of a column without the row, times the lengths of its steps."""
+        return _suffix_sums(lengths * column), column
+
+    def removed_product(column: FloatArray, change: FloatArray) -> list[FloatArray]:
+        """Return terms of the sum of a column that the row is in, times what changes without it."""
+        first, second = removed(column * change), removed(change)
+        return [first[0], first[1] + second[0], second[1]]
+
+    if not len(w):
+        return np.zeros(0)
     if gains is uplift_gains:
         heights = weight * targeted.uplift
-        remaining = removed(heights) - w * removed(targeted.uplift)
-        for sign, of_arm, slope, offset in zip(
-            (1, -1), (is_treated, ~is_treated), slopes, offsets, strict=True
-        ):
-            change = y * removed(weight * slope) - removed(weight * offset)
-            change = change - w * (y * removed(slope) - removed(offset))
-            remaining = remaining - sign * w * of_arm * change
+        # What changes with the outcome of the row and without it, of the control group and treated.
+        by_arm = [
+            [np.concatenate(terms) for terms in zip(*arms, strict=True)]
+            for arms in (
+                [removed_product(weight, slope) for slope in reversed(slopes)],
+                [removed_product(weight, offset) for offset in reversed(offsets)],
+            )
+        ]
+        change = y * at_rows(by_arm[0], arm_index) - at_rows(by_arm[1], arm_index)
+        change = np.where(is_treated, -w, w) * change
+        remaining = removed_product(weight, targeted.uplift)
         scale = 2 * np.square(total - w)
     else:
         control = targeted.means[1]
         heights = targeted.treated_outcome - targeted.treated * control
-        of_treated = removed(control) - y * removed(np.ones(len(control)))
-        of_control = y * removed(targeted.treated * slopes[1])
-        of_control = of_control - removed(targeted.treated * offsets[1])
-        remaining = removed(heights) + w * np.where(is_treated, of_treated, of_control)
+        by_arm = [
+            [np.concatenate(terms) for terms in zip(*arms, strict=True)]
+            for arms in (
+                (removed(targeted.treated * slopes[1]), removed(-np.ones(len(control)))),
+                (removed(targeted.treated * offsets[1]), removed(-control)),
+            )
+        ]
+        change = w * (y * at_rows(by_arm[0], arm_index) - at_rows(by_arm[1], arm_index))
+        remaining = list(removed(heights))
         scale = 2 * (total - w) * (n_treated - w * is_treated)
-    steps = np.append(0.0, np.cumsum(lengths * heights)[:-1])[index]
-    before = np.append(0.0, heights[:-1])[index]
-    return np.asarray((steps - w * before + remaining) / scale)
+    remaining[0] = remaining[0] + np.append(0.0, np.cumsum(lengths * heights)[:-1])
+    remaining[1] = remaining[1] + np.append(0.0, heights[:-1])
+    return np.asarray((at_rows(remaining, index) + change) / scale)
+
+
+def _alternating_powers(terms: Sequence[FloatArray], w: FloatArray) -> FloatArray:
+    """Return c₀ − w·c₁ + w²·c₂ … of terms c."""
+    total = terms[-1]
+    for term in reversed(terms[:-1]):
+        total = term - w * total
+    return total
 
 
 def _excess(rows: UpliftRows, gains: Callable[[ArmSums], FloatArray]) -> FloatArray:
@@ -119,8 +151,11 @@ def _left_out_excesses(
 
 def _signed_outcomes(rows: UpliftRows) -> UpliftRows:
     """Return the rows by their outcome, which counts negative in the control group."""
-    scores = np.where(rows.treatment > 0, rows.truth, -rows.truth)
-    return cached(rows, "signed", lambda: rows.with_scores(scores))
+
+    def compute() -> UpliftRows:
+        return rows.with_scores(np.where(rows.treatment > 0, rows.truth, -rows.truth))
+
+    return cached(rows, "signed", compute)
 
 
 def _responders(rows: UpliftRows, *, control_first: bool) -> UpliftRows:
@@ -129,9 +164,12 @@ def _responders(rows: UpliftRows, *, control_first: bool) -> UpliftRows:
     Treated responders are first, others of the control group second. Whether responders of the
     control group precede others that are treated depends on which are more.
     """
-    is_right = rows.truth == rows.treatment
-    scores = 2.0 * is_right + (rows.truth if control_first else rows.treatment)
-    return cached(rows, ("responders", control_first), lambda: rows.with_scores(scores))
+
+    def compute() -> UpliftRows:
+        is_right = rows.truth == rows.treatment
+        return rows.with_scores(2.0 * is_right + (rows.truth if control_first else rows.treatment))
+
+    return cached(rows, ("responders", control_first), compute)
 
 
 def _has_control_first(rows: UpliftRows) -> Any:
@@ -159,28 +197,48 @@ def _left_out_ratios(
 # --- The targeted rows ----------------------------------------------------------------------------
 
 
-def _target(rows: UpliftRows, volume: float, strategy: str) -> tuple[FloatArray, FloatArray]:
-    """Return the part of the rows of each score that is targeted, treated and control."""
+def _last_targeted(
+    sums: FloatArray, targeted: FloatArray, volume: float
+) -> tuple[IntArray, FloatArray]:
+    """Return how many scores are targeted as a whole, and the part of the next one that is."""
+    reach = volume * targeted[..., -1:]
+    n_whole = (targeted <= reach).sum(axis=-1, keepdims=True)
+    following = np.minimum(n_whole, targeted.shape[-1] - 1)
+    size = np.take_along_axis(sums, following, axis=-1)
+    above = np.take_along_axis(targeted, following, axis=-1) - size
+    part = np.clip(divide_or_zero(reach - above, size), 0.0, 1.0)
+    return n_whole, np.where((part < _MIN_FRACTION) | (n_whole > following), 0.0, part)
 
-    def fraction(sums: FloatArray, targeted: FloatArray) -> FloatArray:
-        reach = volume * targeted[..., -1:] - (targeted - sums)
-        fractions = np.clip(
-            np.divide(reach, sums, out=np.zeros(np.shape(sums)), where=sums > 0), 0, 1
-        )
-        return np.where(fractions < _MIN_FRACTION, 0.0, fractions)
 
+def _targeted_limits(
+    rows: UpliftRows, volume: float, strategy: str
+) -> list[tuple[IntArray, FloatArray]]:
+    """Return how far treated rows are targeted, and those of the control group."""
     sums, targeted = rows.sums, rows.targeted
     if strategy == "overall":
-        of_all = fraction(sums.weight, targeted.weight)
-        return of_all, of_all
-    return fraction(sums.treated, targeted.treated), fraction(sums.control, targeted.control)
+        return [_last_targeted(sums.weight, targeted.weight, volume)] * 2
+    pairs = (sums.treated, targeted.treated), (sums.control, targeted.control)
+    return [_last_targeted(*pair, volume) for pair in pairs]
+
+
+def _targeted_fraction(index: FloatArray, limits: tuple[IntArray, FloatArray]) -> FloatArray:
+    """Return the part of each row that is targeted, by the index of its score."""
+    n_whole, part = int(limits[0][0]), float(limits[1][0])
+    return (index < n_whole) + part * (index == n_whole)
 
 
 def _targeted_arms(rows: UpliftRows, volume: float, strategy: str) -> ArmSums:
-    treated, control = (rows.sums.weighted(factors) for factors in _target(rows, volume, strategy))
-    return ArmSums(
-        treated.treated, control.control, treated.treated_outcome, control.control_outcome
-    )
+    sums, targeted, limits = rows.sums, rows.targeted, _targeted_limits(rows, volume, strategy)
+
+    def until(column: str, limit: tuple[IntArray, FloatArray]) -> FloatArray:
+        n_whole, part = limit
+        last = np.minimum(n_whole, len(rows.sorted_predictions.values) - 1)
+        whole = np.take_along_axis(getattr(targeted, column), np.maximum(n_whole - 1, 0), axis=-1)
+        following = np.take_along_axis(getattr(sums, column), last, axis=-1)
+        return np.asarray(np.where(n_whole > 0, whole, 0.0) + part * following)
+
+    names = "treated", "control", "treated_outcome", "control_outcome"
+    return ArmSums(*(until(name, limits[k % 2]) for k, name in enumerate(names)))
 
 
 def _boundary(rows: UpliftRows, volume: float, cumulated: FloatArray, sums: FloatArray) -> ArmSums:
@@ -188,10 +246,11 @@ def _boundary(rows: UpliftRows, volume: float, cumulated: FloatArray, sums: Floa
     total = cumulated[-1]
     reach, width = volume * total, _BOUNDARY_WIDTH * min(volume, 1 - volume) * total
     last = min(int(np.searchsorted(cumulated, reach * (1 - _MIN_FRACTION))), len(sums) - 1)
-    near = (cumulated >= reach - width) & (cumulated - sums <= reach + width)
+    first = int(np.searchsorted(cumulated, reach - width))
+    stop = int(np.searchsorted(cumulated, reach + width, side="right")) + 1
     if sums[last] >= 2 * width:
-        near = np.arange(len(sums)) == last
-    return rows.sums.weighted(near.astype(np.float64))
+        first, stop = last, last + 1
+    return ArmSums(*(column[first:stop].sum(keepdims=True) for column in rows.sums.columns))
 
 
 def _left_out_uplifts(
@@ -202,12 +261,12 @@ def _left_out_uplifts(
     A targeted row is in the mean of its arm, and every row moves the boundary, whose rows have
     other outcomes than those above. These are estimated from the rows about it.
     """
-    fractions = _target(rows, volume, strategy)
     arms = _targeted_arms(rows, volume, strategy)
     index, is_treated = rows.score_index(batch.predicted), batch.treatment > 0
     weights = [float(column[0]) for column in (arms.treated, arms.control)]
     means = [float(column[0]) for column in arms.means]
-    inside = [fraction[index] for fraction in fractions]
+    limits = _targeted_limits(rows, volume, strategy)
+    inside = [_targeted_fraction(index, limit) for limit in limits]
     w = batch.weight
     others = [weight - w * fraction for weight, fraction in zip(weights, inside, strict=True)]
     changes = np.where(
@@ -250,10 +309,10 @@ def gain_changes(
     sums, targeted = rows.sums, rows.targeted
     n_treated = float(targeted.treated[-1])
     proportion = float(arms.treated[0]) / n_treated
-    inside = _target(rows, volume, "overall")[0]
+    limits = _targeted_limits(rows, volume, "overall")
     edge = _boundary(rows, volume, targeted.weight, sums.weight)
     of_edge = float(edge.treated[0] / edge.weight[0])
-    fraction = inside[rows.score_index(batch.predicted)]
+    fraction = _targeted_fraction(rows.score_index(batch.predicted), limits[0])
     of_share = batch.treatment * (fraction - proportion) + (volume - fraction) * of_edge
     return np.asarray(proportion * of_uplift + value * batch.weight * of_share / n_treated)
 

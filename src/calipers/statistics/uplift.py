@@ -105,13 +105,13 @@ class UpliftRows(NumericRows):
         is_treated = self.treatment > 0
         return self.weight[is_treated], self.weight[~is_treated]
 
-    @property
+    @cached_property
     def effective_arm_sizes(self) -> tuple[float, float]:
         """Effective numbers of treated rows, and of rows of the control group."""
         treated, control = map(effective_size_from_weights, self.arm_weights)
         return treated, control
 
-    @property
+    @cached_property
     def typical_weights(self) -> list[float]:
         """Mean weight of the rows of each arm, by weight; 1 if it has no rows."""
         return [
@@ -209,22 +209,6 @@ class ArmSums:
             Sums over each element and those before it.
         """
         return ArmSums(*(column.cumsum(axis=-1) for column in self.columns))
-
-    def weighted(self, factors: FloatArray) -> ArmSums:
-        """Return the sums over all elements, each with a factor.
-
-        Parameters
-        ----------
-        factors : ndarray of shape (..., k)
-            Factor of each element.
-
-        Returns
-        -------
-        ArmSums
-            Sums, whose last axis has one element.
-        """
-        sums = (np.einsum("...i,...i->...", column, factors) for column in self.columns)
-        return ArmSums(*(np.asarray(total)[..., None] for total in sums))
 
 
 def divide_or_zero(dividend: FloatArray, divisor: FloatArray) -> FloatArray:

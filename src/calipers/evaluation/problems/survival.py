@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.curves.lazy_curves import SurvivalCurves
 from calipers.data.arrays import check_length, check_values, to_numbers, to_quantities
 from calipers.data.errors import InputError
 from calipers.data.quantiles import is_one_system, to_times
@@ -18,6 +19,7 @@ from calipers.systems.survival import SurvivalOutput
 
 if TYPE_CHECKING:
     from calipers.evaluation.batch import Batch
+    from calipers.evaluation.options import Options
     from calipers.evaluation.sample import Sample
     from calipers.inference.settings import Settings
     from calipers.statistics import FloatArray
@@ -90,6 +92,11 @@ class SurvivalProblem(Problem):
             return measures
         loss = "integrated-Brier" if len(times) > 1 else f"survival-Brier@{times[0]!r}"
         return [*measures, loss, f"OE-ratio@{times[-1]!r}"]
+
+    def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
+        """Return the calibration curves."""
+        systems = list(sample.template_systems.values())
+        return {"curves": SurvivalCurves(systems) if options.curves else ()}
 
     def conventions(self, sample: Sample) -> Mapping[str, Any]:
         """Return the times of the predictions."""

@@ -39,8 +39,11 @@ _N_TABLE_POINTS = 11
 _POINTS_ONLY = "Predicted labels in the ROC plane"
 
 #: Sources of curves: scores of two classes, or of one of several against all others; probabilities;
-#: predicted numbers, quantiles or uplift; rankings of topics; the points of clusterings.
-SOURCES = ("scores", "probabilities", "numbers", "quantiles", "uplift", "rankings", "clusters")
+#: predicted numbers, quantiles, survival or uplift; rankings of topics; the points of clusterings.
+SOURCES = (
+    *("scores", "probabilities", "numbers", "quantiles", "survival", "uplift"),
+    *("rankings", "clusters"),
+)
 
 
 def _single_facet(_: Any) -> Sequence[Mapping[str, Any]]:

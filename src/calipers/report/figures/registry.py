@@ -188,6 +188,7 @@ CHARTS: Registry[ChartDefinition] = Registry(
         "calipers.curves.rankings",
         "calipers.curves.quantiles",
         "calipers.curves.residuals",
+        "calipers.curves.survival",
         "calipers.curves.uplift",
         "calipers.report.figures.differences",
         "calipers.report.figures.pairs",
