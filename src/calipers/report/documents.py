@@ -931,9 +931,11 @@ def units_document(values: PerUnit, max_rows: int) -> Iterator[Block]:
     yield Lines([f"Values on {numbers.format_count(len(values.ids), unit)}."])
     yield Table(columns[: MAX_UNFOLDED_MEASURES + 1], title="Values")
     n_columns, n_rows = len(columns) - 1 - MAX_UNFOLDED_MEASURES, len(values.ids) - max_rows
-    left_out = [f"{n_rows:,} {unit}"] * (n_rows > 0) + [f"{n_columns:,} columns"] * (n_columns > 0)
-    if left_out:
-        yield Lines([f"Not shown: {join_words(left_out)}; to_frame() has all."])
+    omitted_counts = [f"{n_rows:,} {unit}"] * (n_rows > 0) + [f"{n_columns:,} columns"] * (
+        n_columns > 0
+    )
+    if omitted_counts:
+        yield Lines([f"Not shown: {join_words(omitted_counts)}; to_frame() has all."])
 
 
 def threshold_document(threshold_tables: ThresholdTables, look: DisplayOptions) -> Iterator[Block]:
