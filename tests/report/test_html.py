@@ -249,7 +249,7 @@ def test_a_comparison_has_a_fragment_of_its_own() -> None:
     assert comparison is not None
     text = comparison._repr_html_()
     assert "logistic is significantly better than forest on AUC" in text
-    assert "McNemar" in text
+    assert "DeLong, 569 rows" in text
 
 
 # --- Files ----------------------------------------------------------------------------------------

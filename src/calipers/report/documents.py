@@ -307,11 +307,12 @@ def evaluation_document(
         separator = [_LINE] if notes.items else []
         yield from (*look.appendix, *separator, notes, verdict)
     elif look.medium.has_sections:
-        yield from _provenance(result.provenance)
+        yield from _provenance(result.provenance, look)
 
 
 def _evaluation_summary(result: Evaluation, look: DisplayOptions) -> Iterator[Block]:
     """Yield the verdict, the plot, the serious findings and the first measures of an evaluation."""
+    result = in_rank_order(result)
     sentence, facts = page_top.evaluation_verdict(result, mark_name)
     secondary = secondary_headline(result, mark_name)
     yield Heading(table_rows.report_heading(result), 1)
@@ -930,9 +931,11 @@ def units_document(values: PerUnit, max_rows: int) -> Iterator[Block]:
     yield Lines([f"Values on {numbers.format_count(len(values.ids), unit)}."])
     yield Table(columns[: MAX_UNFOLDED_MEASURES + 1], title="Values")
     n_columns, n_rows = len(columns) - 1 - MAX_UNFOLDED_MEASURES, len(values.ids) - max_rows
-    left_out = [f"{n_rows:,} {unit}"] * (n_rows > 0) + [f"{n_columns:,} columns"] * (n_columns > 0)
-    if left_out:
-        yield Lines([f"Not shown: {join_words(left_out)}; to_frame() has all."])
+    omitted_counts = [f"{n_rows:,} {unit}"] * (n_rows > 0) + [f"{n_columns:,} columns"] * (
+        n_columns > 0
+    )
+    if omitted_counts:
+        yield Lines([f"Not shown: {join_words(omitted_counts)}; to_frame() has all."])
 
 
 def threshold_document(threshold_tables: ThresholdTables, look: DisplayOptions) -> Iterator[Block]:
@@ -961,9 +964,9 @@ def threshold_document(threshold_tables: ThresholdTables, look: DisplayOptions) 
         yield Notes(list(map(mark_literal, threshold_tables.notes)))
 
 
-def _provenance(provenance: Mapping[str, Any]) -> Iterator[Block]:
-    """Yield the provenance of a result."""
-    if provenance:
+def _provenance(provenance: Mapping[str, Any], look: DisplayOptions) -> Iterator[Block]:
+    """Yield the provenance of a result, where there is room for it."""
+    if provenance and not look.is_on_screen and not look.medium.is_summary:
         yield Provenance(table_rows.provenance_rows(provenance))
 
 
@@ -990,7 +993,8 @@ def _charts(
     figures: Sequence[Any], note: str = "", *, is_interactive: bool = True
 ) -> Iterator[Block]:
     if figures:
-        yield from (Heading("Charts", anchor="charts"), Figures(figures, is_interactive))
+        yield from [Heading("Charts", anchor="charts")] if is_interactive else []
+        yield Figures(figures, is_interactive)
         yield from [Lines([note], aside=True)] if note else []
 
 
@@ -1110,7 +1114,7 @@ def comparison_document(
     if entries:
         yield Heading("Tests and methods", anchor="methods")
         yield Terms([Term(term, text, [f"{source}."]) for term, text, source in entries])
-    yield from _provenance(result.provenance)
+    yield from _provenance(result.provenance, look)
 
 
 def _comparison_summary(result: Comparison, look: DisplayOptions) -> Iterator[Block]:
@@ -1130,10 +1134,12 @@ def _comparison_summary(result: Comparison, look: DisplayOptions) -> Iterator[Bl
         yield from _not_shown([f"the {numbers.format_count(n_pairs, 'pairs')} of systems"])
         return
     leading = replace(result, differences=tuple(d for d in result if d.measure not in hidden))
-    yield Table(drop_empty_columns(tables.difference_columns(leading, verdict=True)))
-    yield from filter(None, [Lines([adjustment_text(result)], aside=True)])
+    columns = tables.difference_columns(leading, verdict=True, tests=False)
+    yield Table(drop_empty_columns(columns), title="Differences", is_grouped=True)
+    yield Lines([adjustment_text(result)], aside=True)
     hidden_content = {
         numbers.format_count(len(hidden), "measures"): hidden,
+        "tests, effects and detectable differences": len(result),
         "omnibus tests": result.omnibus,
     }
     yield from _not_shown([name for name, has_any in hidden_content.items() if has_any])
@@ -1214,7 +1220,7 @@ def learning_document(result: LearningResult, look: DisplayOptions) -> Iterator[
         from calipers.report.figures.learning_curves import figure
 
         yield from _chart(figure(result), look)
-    yield from () if look.is_on_screen else _provenance(result.provenance)
+    yield from _provenance(result.provenance, look)
 
 
 def selection_document(selection: Selection, look: DisplayOptions) -> Iterator[Block]:
@@ -1230,7 +1236,7 @@ def selection_document(selection: Selection, look: DisplayOptions) -> Iterator[B
         look,
         selection,
     )
-    yield from () if look.is_on_screen else _provenance(selection.provenance)
+    yield from _provenance(selection.provenance, look)
 
 
 def leaderboard_document(board: Leaderboard, look: DisplayOptions) -> Iterator[Block]:
@@ -1249,7 +1255,7 @@ def leaderboard_document(board: Leaderboard, look: DisplayOptions) -> Iterator[B
         from calipers.report.figures.leaderboard import figure
 
         yield from _chart(figure(board), look)
-    yield from () if look.is_on_screen else _provenance(board.provenance)
+    yield from _provenance(board.provenance, look)
 
 
 def monitor_document(result: MonitorResult, look: DisplayOptions) -> Iterator[Block]:
@@ -1279,7 +1285,7 @@ def monitor_document(result: MonitorResult, look: DisplayOptions) -> Iterator[Bl
         from calipers.report.figures.monitor import figure
 
         yield from _chart(figure(result), look)
-    yield from () if look.is_on_screen else _provenance(result.provenance)
+    yield from _provenance(result.provenance, look)
 
 
 def monitor_summary(result: MonitorResult) -> Iterator[Block]:

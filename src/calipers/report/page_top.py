@@ -351,7 +351,7 @@ def _plot(
     if comparison is not None:
         of_measure = [d for d in comparison if d.measure == measure]
         heading, differences = _drawn_differences(comparison, of_measure, order, names)
-        if len(order) > 2 and comparison.baseline is None:
+        if estimates and len(order) > 2 and comparison.baseline is None:
             letters = group_letters(of_measure, order)
     scale = _Axis.around(_difference_domain(differences.values()))
     value_digits = numbers.rounding((e.value, e.low, e.high) for e in estimates.values())

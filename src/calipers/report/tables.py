@@ -233,11 +233,20 @@ def _drop_single_system(columns: list[Column], systems: Sequence[str]) -> list[C
     return [c for c in columns if len(systems) != 1 or (c.name, c.kind) != ("system", KEY)]
 
 
-def difference_columns(comparison: Comparison, *, verdict: bool = False) -> list[Column]:
+def difference_columns(
+    comparison: Comparison, *, verdict: bool = False, tests: bool = True
+) -> list[Column]:
     """Return the columns of a table with a row per difference.
 
-    With ``verdict`` there is a column for the outcome, for documents without sentences.
+    With ``verdict`` there is a column for the outcome, for documents without sentences; ``tests``
+    are the names of the tests, and what else describes a difference.
     """
+    details = (
+        ("test", WORDS, "test", METHOD),
+        ("effect", NUMBER, "effect_size"),
+        ("wins/ties/losses", NUMBERS, "counts"),
+        ("MDD (80% power)", NUMBER, "min_detectable"),
+    )
     return _attribute_columns(
         difference_rows(comparison),
         ("measure", KEY, "measure"),
@@ -245,10 +254,7 @@ def difference_columns(comparison: Comparison, *, verdict: bool = False) -> list
         ("difference", NUMBER, "value", VALUE),
         (f"{numbers.format_percent(comparison.level)} CI", NUMBERS, "interval", INTERVAL),
         (p_heading(comparison), NUMBER, "p", P),
-        ("test", WORDS, "test", METHOD),
-        ("effect", NUMBER, "effect_size"),
-        ("wins/ties/losses", NUMBERS, "counts"),
-        ("MDD (80% power)", NUMBER, "min_detectable"),
+        *(details if tests else ()),
         ("margin", NUMBER, "margin"),
         ("p (non-inferiority)", NUMBER, "p_noninferiority"),
         ("p (equivalence)", NUMBER, "p_equivalence"),

@@ -149,7 +149,7 @@ class NotebookHTML(HTML):
 
     def write(self, blocks: Iterable[Block]) -> str:
         """Return the fragment."""
-        visible_blocks = (b for b in blocks if not (isinstance(b, Heading) and b.level < 3))
+        visible_blocks = (b for b in blocks if not (isinstance(b, Heading) and b.level < 2))
         fragments = list(map(_Page(has_anchors=False).render, visible_blocks))
         return render_template(
             "fragment.html.j2", blocks=fragments, css=markup(resource("table.css"))
@@ -234,7 +234,8 @@ class _Page:
         match block:
             case Heading():
                 anchor = self.anchor(block.anchor) if block.anchor and self.has_anchors else ""
-                markup = macros.heading(_sentence(block.text), block.level, anchor)
+                level = block.level if self.has_anchors else 0
+                markup = macros.heading(_sentence(block.text), level, anchor)
             case Lines():
                 items = [_sentence(text) for text in block.items if text]
                 markup = macros.lines(items, block.is_list or len(items) > 1, block.aside)
