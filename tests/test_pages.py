@@ -69,3 +69,23 @@ def test_words_are_counted_outside_of_code_and_tables() -> None:
 
 def test_the_pages_can_be_read() -> None:
     assert sum(n_words(text) for page, text in PAGES.items() if page not in GENERATED) < MAX_WORDS
+
+
+@pytest.mark.parametrize(
+    ("word", "page"),
+    [
+        ("A/B test", "monitoring.md"),
+        ("bootstrap", "concepts/sure.md"),
+        ("calibration", "classification.md"),
+        ("confidence interval", "concepts/sure.md"),
+        ("leaderboard", "language-models/leaderboard.md"),
+        ("LLM", "concepts/judges.md"),
+        ("power", "planning.md"),
+        ("significance", "concepts/better.md"),
+        ("time series", "regression.md"),
+    ],
+)
+def test_words_that_are_searched_for_are_in_headings(word: str, page: str) -> None:
+    """The search of the site puts headings first."""
+    headings = re.findall(r"^#+ (.+)$", PAGES[page], re.MULTILINE)
+    assert any(word.lower() in heading.lower() for heading in headings)

@@ -37,6 +37,9 @@ ELSEWHERE = {
     "src/calipers/data/demo/campaign/README.md": "campaign-data.md",
 }
 
+#: What the search leaves out: words of all tasks, in their history.
+HISTORY = "changelog.md"
+
 #: Data of a worked example of each family of measures, and what is asked of them.
 _QRELS = 'qrels = {"q1": {"a": 2, "b": 0, "c": 1}, "q2": {"a": 1, "d": 0}}'
 _RUN = 'run = {"q1": {"b": 3.1, "a": 2.5, "c": 0.4}, "q2": {"a": 1.2, "d": 0.7}}'
@@ -267,7 +270,8 @@ def finished(markdown: str, name: str) -> str:
         markdown = re.sub(r"\]\(docs/", "](", markdown)
         # Files of the repository that are no pages are named, and not linked.
         markdown = re.sub(r"\[([^\]]+)\]\(((?!https?:|#)[^)]*)\)", _if_page, markdown)
-    return with_figures(markdown, name)
+    unsearched = "---\nsearch:\n  exclude: true\n---\n\n" if name == HISTORY else ""
+    return unsearched + with_figures(markdown, name)
 
 
 def _if_page(link: re.Match[str]) -> str:

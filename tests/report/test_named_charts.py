@@ -137,6 +137,24 @@ def test_each_of_many_has_a_name_of_its_own() -> None:
     assert "currentColor" in curves._repr_html_()
 
 
+def test_charts_of_battles_of_live_traffic_and_of_plans() -> None:
+    battles = {"model_a": list("ABA"), "model_b": list("BAB"), "winner": list("aab")}
+    board = cal.pairs({name: column * 20 for name, column in battles.items()})
+    assert [row[0] for row in board.chart().figures[0].rows] == ["B", "A"]
+    result = cal.monitor([1, 0, 1, 1] * 20, target=0.5, every=10)
+    requests = [row[0] for row in result.chart().figures[0].rows]
+    assert requests == ["10", "20", "30", "33"]  # every look, and the request of the decision
+    unrated = cal.pairs({"model_a": ["A", "A"], "model_b": ["B", "B"], "winner": ["a", "tie"]})
+    with pytest.raises(ValueError, match="leaderboard: there is nothing to draw"):
+        unrated.chart()
+    plan = cal.plan("nDCG@10", sd=0.1, difference=0.02)
+    [power] = plan.chart().figures
+    assert [row[0] for row in power.rows] == [f"{row.n:,}" for row in plan]
+    assert "power" in power.title
+    precision = cal.plan("recall", value=0.9, half_width=0.05)
+    assert "half-width" in precision.chart().figures[0].title
+
+
 @pytest.mark.slow
 def test_charts_on_the_command_line(tmp_path: Path) -> None:
     truth, p = rows(40)

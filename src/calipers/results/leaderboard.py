@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from pathlib import Path
-from typing import Any, ClassVar, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex, overload
 
 from calipers.lazy_dataclasses import dataclass
 from calipers.results.estimate import Estimate
@@ -19,6 +19,9 @@ from calipers.results.serialization import (
     unknown_names,
 )
 from calipers.results.tidy import COUNT, COUNT_OR_NONE, NUMBER, TEXT, TidyResult
+
+if TYPE_CHECKING:
+    from calipers.report.charts import Chart
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +253,20 @@ class Leaderboard(JsonSerializable, TidyResult):
             The LaTeX text.
         """
         return self.to_format("latex")
+
+    def chart(self) -> Chart:
+        """Return the chart of the ratings with their intervals.
+
+        It is displayed in a notebook; ``save("ratings.svg")`` writes it to a file.
+
+        Returns
+        -------
+        Chart
+            Chart, as :meth:`Evaluation.chart` returns it.
+        """
+        from calipers.report.charts import leaderboard_chart
+
+        return leaderboard_chart(self)
 
     def to_html(self, path: str | Path | None = None) -> str:
         """Return one self-contained HTML page.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field
-from typing import Annotated, Any, ClassVar, SupportsIndex, overload
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, SupportsIndex, overload
 
 from calipers.lazy_dataclasses import dataclass
 from calipers.results.serialization import (
@@ -17,6 +17,9 @@ from calipers.results.serialization import (
     get_item,
 )
 from calipers.results.tidy import COUNT, COUNT_OR_NONE, NUMBER, TEXT, TidyResult
+
+if TYPE_CHECKING:
+    from calipers.report.charts import Chart
 
 #: Designs: one system, two systems on the same requests, two systems on different requests.
 ONE_SYSTEM, PAIRED, SPLIT = "one system", "paired", "split"
@@ -285,6 +288,20 @@ class MonitorResult(JsonSerializable, TidyResult):
             The LaTeX source.
         """
         return self.to_format("latex")
+
+    def chart(self) -> Chart:
+        """Return the chart of the value and its confidence sequence.
+
+        It is displayed in a notebook; ``save("requests.svg")`` writes it to a file.
+
+        Returns
+        -------
+        Chart
+            Chart, as :meth:`Evaluation.chart` returns it.
+        """
+        from calipers.report.charts import monitor_chart
+
+        return monitor_chart(self)
 
     def to_html(self) -> str:
         """Return a page with the sentences, the table and a chart of the looks.

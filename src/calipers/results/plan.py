@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field
-from typing import Any, ClassVar, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex, overload
 
 from calipers.lazy_dataclasses import dataclass
 from calipers.results.serialization import (
@@ -18,6 +18,9 @@ from calipers.results.serialization import (
     get_item,
 )
 from calipers.results.tidy import TidyResult, column_types
+
+if TYPE_CHECKING:
+    from calipers.report.charts import Chart
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,6 +274,20 @@ class Plan(JsonSerializable, TidyResult):
             {**plan_columns, **{name: getattr(row, name) for name in row_columns}}
             for row in self.table
         ]
+
+    def chart(self) -> Chart:
+        """Return the chart of the power, or else the half-width, by the number of units.
+
+        It is displayed in a notebook; ``save("plan.svg")`` writes it to a file.
+
+        Returns
+        -------
+        Chart
+            Chart, as :meth:`Evaluation.chart` returns it.
+        """
+        from calipers.report.charts import plan_chart
+
+        return plan_chart(self)
 
     def to_markdown(self) -> str:
         """Return the sentences and the table as GitHub-flavored Markdown.

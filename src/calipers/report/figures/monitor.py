@@ -36,7 +36,7 @@ def figure(result: MonitorResult) -> Figure:
 def _spec(result: MonitorResult) -> Spec:
     looks = [*(look for look in result.looks if look.n < result.last.n), result.last]
     rows = [_datum(look) for look in looks]
-    x = vega.quantity("x", title="requests", axis={"format": ","})
+    x = vega.quantity("x", title="requests", axis={"format": ",d", "tickMinStep": 1})
     name = monitor.quantity(result)
     y = vega.quantity("value", title=name, scale={"zero": False})
     tips = vega.tooltip(("requests", "requests"), ("text", name))
