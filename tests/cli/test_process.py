@@ -510,3 +510,74 @@ def test_a_lack_of_memory_is_known_by_what_it_led_to() -> None:
         error.__context__ = lack
         assert process._report_error(lack) == process._report_error(error) == 71
     assert process._report_error(ImportError("no module")) == 70
+
+
+# --- Signals while outputs are written ------------------------------------------------------------
+
+#: Lines of every kind of output, and what they write.
+OUTPUTS = {
+    "retrieval q a b -o made.json": ["made.json"],
+    "retrieval q a b -o made.csv": ["made.csv"],
+    "retrieval q a b --format latex -o made.tex": ["made.tex"],
+    "retrieval q a b --per-topic -o made.parquet": ["made.parquet"],
+    "retrieval q a b --per-topic-dir topics": ["topics/a.eval", "topics/b.eval"],
+    "retrieval q a -m AP --require AP>0 --junit made.xml": ["made.xml"],
+    "classification t.csv --truth y --predicted p --save-state made.state": ["made.state"],
+    "convert a made.parquet --force": ["made.parquet"],
+    "campaign export c --topics made.xml --judgments made.csv --force": ["made.xml", "made.csv"],
+    "campaign export c --tables tables --judgments made.csv --force": ["made.csv"],
+}
+HTML = "retrieval q a b -o made.json --report made.html"
+
+#: Sends a signal to itself at the n-th call of a function, before or after it is done.
+SIGNALLED = """
+import os, signal
+calls, real = [], os.{function}
+def signalled(*arguments, **named):
+    made = real(*arguments, **named) if "{function}" == "open" else None
+    if "{function}" != "open" or str(arguments[0]).endswith(".part"):
+        calls.append(0)
+        if len(calls) == {call}:
+            os.kill(os.getpid(), signal.{number})
+    return real(*arguments, **named) if made is None else made
+os.{function} = signalled
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("line", [*OUTPUTS, HTML])
+@pytest.mark.parametrize("number", ["SIGTERM", "SIGKILL"])
+def test_a_signal_leaves_no_half_written_file(folder: Path, line: str, number: str) -> None:
+    """Each output is the old one or the new one, at every step of the writing."""
+    (folder / "topics.tsv").write_text("topic\ttitle\n1\tkettles\n")
+    for words in ("create c", "topics c topics.tsv", "runs c a --participant p"):
+        assert command(folder, "campaign", *words.split()).returncode == 0
+    (folder / "j.csv").write_text("topic,document,grade\n1,a,1\n")
+    command(folder, *"campaign import c j.csv --assessor ann".split())
+    outputs = OUTPUTS.get(line, ["made.json", "made.html"])
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert command(folder, *line.split()).returncode == 0
+    whole = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert {folder / name for name in outputs} <= whole.keys()
+    n_ended = 0
+    for function in ("open", "fsync", "replace"):
+        for call, is_old in product(range(1, len(outputs) + 1), (True, False)):
+            for path in whole.keys() - before.keys():
+                if is_old:
+                    path.write_bytes(b"old")
+                else:
+                    path.unlink(missing_ok=True)
+            program = SIGNALLED.format(function=function, call=call, number=number)
+            done = command(folder, *line.split(), before=program)
+            n_ended += done.returncode == -signal.Signals[number]
+            assert done.returncode in (0, -signal.Signals[number]), done.stderr
+            for path in [path for path in folder.rglob("*") if path.is_file()]:
+                content = path.read_bytes()
+                if path.suffix == ".part":
+                    assert number == "SIGKILL"
+                    path.unlink()
+                elif path in before:
+                    assert content == before[path]
+                else:
+                    assert content == b"old" or abs(len(content) - len(whole[path])) < 40
+    assert n_ended >= 6

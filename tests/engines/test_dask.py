@@ -120,3 +120,40 @@ def test_the_file_that_cannot_be_read_is_named(
             engine="dask",
             measures=["AUC"],
         )
+
+
+def killer(flag: Path | None) -> Any:
+    """A function that kills the worker of partition 2: once if there is a flag, else always. It
+    travels by value, as workers do not import tests."""
+
+    def run(frame: Any) -> Any:
+        import os
+        import signal
+
+        if len(frame) and frame["row"].iloc[0] == 200 and not (flag and flag.exists()):
+            if flag:
+                flag.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return frame
+
+    return run
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+def test_a_worker_that_is_killed_changes_nothing_or_is_told(
+    cluster: Any, table: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import dask.dataframe as dd
+
+    rows = table.to_pandas().assign(row=range(len(table)))
+    frame = dd.from_pandas(rows, npartitions=9)
+    expected = cal.classification("y", score="near", data=frame)
+    once = frame.map_partitions(killer(tmp_path / "flag"), meta=rows.iloc[:0])
+    assert cal.classification("y", score="near", data=once).to_csv() == expected.to_csv()
+    assert (tmp_path / "flag").exists()
+    monkeypatch.setattr(cluster.cluster.scheduler, "allowed_failures", 0)
+    always = frame.map_partitions(killer(None), meta=rows.iloc[:0])
+    with pytest.raises(InputError, match="the data frame: Dask could not finish: .*workers died"):
+        cal.classification("y", score="near", data=always)
+    assert cal.classification("y", score="near", data=frame).to_csv() == expected.to_csv()

@@ -227,6 +227,12 @@ class DaskEngine(RemoteEngine):
             (results,) = compute(delayed_results)
         except (OSError, ValueError) as error:
             raise self._read_error(error, map_batch, columns) from error
+        except Exception as error:
+            # Workers that end again and again, as for lack of memory, or a scheduler that is gone.
+            if not type(error).__module__.startswith("distributed"):
+                raise
+            reason = " ".join(str(error).split()) or type(error).__name__
+            raise InputError(f"{self.name}: Dask could not finish: {reason}") from error
         return merge.merge_all(result for result in results if result is not None)  # type: ignore[no-any-return]
 
     def _read_error(
