@@ -2,11 +2,14 @@
 
     python tools/mutants.py src/calipers/estimation/losses.py tests/inference/test_by_hand.py
 
-A mutant is the module with one constant, factor, sign, comparison, n − 1 or square root changed, in
-the body of a function. No file is touched: tests are collected once, and each mutant is a process
-forked from there, in which the functions of the module get the code of the mutant before the first
-test has run. The tests run once as they are, to learn which of them reach which line; a mutant then
-meets those that reach its own, the quickest first. Needs Linux or macOS.
+A mutant is the module with one thing changed: in the body of a function a constant, factor, sign,
+comparison, n − 1 or square root; a minimum for a maximum, or a bound that is dropped (``max(x, 0)``
+becomes ``x``); another variable of the same kind (a parameter with the same annotation, or a
+neighbor in ``low, high = …``); or a number in a constant of the module. No file is touched: tests
+are collected once, and each mutant is a process forked from there, in which the functions of the
+module get the code of the mutant, and modules its constant, before the first test has run. The
+tests run once as they are, to learn which of them reach which line; a mutant then meets those that
+reach its own (a mutant of a constant meets all), the quickest first. Needs Linux or macOS.
 
 What lives is either missed by the tests or says the same. In inference/ and readings/ the following
 do, and are left: how much is held or drawn at a time (``_AT_ONCE``, ``step``, ``MOST_…``); where an
@@ -32,7 +35,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
@@ -49,6 +52,13 @@ OPERATORS: dict[type, tuple[str, str]] = {
     ast.LtE: ("<=", "<"),
     ast.GtE: (">=", ">"),
 }
+#: Of arithmetic in functions; of minima, maxima and bounds; another variable; and of constants.
+KINDS = ("arithmetic", "bound", "variable", "constant")
+#: What takes the smaller or the larger of values.
+EXTREMES = {
+    "min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum", "fmin": "fmax",
+    "fmax": "fmin", "argmin": "argmax", "argmax": "argmin", "nanmin": "nanmax", "nanmax": "nanmin",
+}  # fmt: skip
 #: Names of numbers of units, of which one less is a mutant where they multiply or divide.
 UNITS = {"n", "size", "rows", "units", "number", "positives", "negatives", "clusters", "topics"}
 #: Arguments that choose an axis or a shape and are no factors.
@@ -58,13 +68,16 @@ SHAPES = {"axis", "axes", "ndmin", "ndigits", "minlength", "maxsize", "initial"}
 @dataclass(frozen=True)
 class Mutant:
     """One change: bytes ``begin`` to ``end`` of the module become ``new``. ``first`` to ``last``
-    are the lines of the statement."""
+    are the lines of the statement. ``kind`` is one of :data:`KINDS`, and ``constant`` the name of a
+    constant of the module."""
 
     begin: int
     end: int
     new: str
     first: int
     last: int
+    kind: str
+    constant: str = ""
 
 
 class Changes:
@@ -75,17 +88,32 @@ class Changes:
         self.starts = [0]
         for line in source.splitlines(keepends=True):
             self.starts.append(self.starts[-1] + len(line))
+        #: Variables of the function that is gone through, by those that another is taken for.
+        self.alike: dict[str, str] = {}
 
     def mutants(self) -> list[Mutant]:
         """In the order of the text."""
-        found = {
-            mutant
-            for function in ast.walk(ast.parse(self.source))
-            if isinstance(function, ast.FunctionDef)
-            for statement in function.body
-            for mutant in self.within(statement, (1, 1))
-        }
+        tree = ast.parse(self.source)
+        found = set(self.constants(tree))
+        for function in ast.walk(tree):
+            if isinstance(function, ast.FunctionDef):
+                self.alike = alike(function)
+                for statement in function.body:
+                    found.update(self.within(statement, (1, 1)))
         return sorted(found, key=lambda mutant: (mutant.begin, mutant.end, mutant.new))
+
+    def constants(self, tree: ast.Module) -> Iterator[Mutant]:
+        """Of the constants of the module."""
+        for statement in tree.body:
+            if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
+                target = (
+                    statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+                )
+                if isinstance(target, ast.Name) and target.id.isupper():
+                    for mutant in self.within(
+                        statement.value, (statement.lineno, statement.lineno)
+                    ):
+                        yield replace(mutant, kind="constant", constant=target.id)
 
     def within(self, node: ast.AST, lines: tuple[int, int]) -> Iterator[Mutant]:
         """Of a node and what is below it."""
@@ -98,7 +126,7 @@ class Changes:
             end = body[0].lineno - 1 if body else (node.end_lineno or node.lineno)
             lines = node.lineno, max(end, node.lineno)
         for begin, end, new in self.changes(node):
-            yield Mutant(begin, end, new, *lines)
+            yield Mutant(begin, end, new, *lines, kind(node))
         for name, child in ast.iter_fields(node):
             indexes = isinstance(node, ast.Subscript) and name == "slice"
             shapes = isinstance(node, ast.keyword) and node.arg in SHAPES
@@ -129,6 +157,21 @@ class Changes:
             yield self.between(node.target, node.value, *OPERATORS[type(node.op)])
         elif isinstance(node, ast.Call) and called(node.func) == "sqrt":
             yield *self.span(node), f"({self.of(node.args[0])})"
+        elif isinstance(node, ast.Call) and called(node.func) in EXTREMES:
+            name = called(node.func)
+            end = self.span(node.func)[1]
+            yield end - len(name), end, EXTREMES[name]
+            if len(node.args) == 2 and not node.keywords:
+                for value in node.args:
+                    if not isinstance(value, (ast.Constant, ast.Starred)):
+                        yield *self.span(node), f"({self.of(value)})"
+        elif isinstance(node, ast.Call) and called(node.func) == "clip":
+            value = node.args[0] if len(node.args) == 3 else getattr(node.func, "value", node)
+            yield *self.span(node), f"({self.of(value)})"
+        elif (
+            isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in self.alike
+        ):
+            yield *self.span(node), self.alike[node.id]
         elif isinstance(node, ast.keyword) and node.arg == "ddof" and is_number(node.value, 1):
             yield *self.span(node.value), "0"
 
@@ -156,6 +199,31 @@ class Changes:
         old = self.source[begin:after].decode().strip()
         head, tail = self.source[begin : mutant.begin], self.source[mutant.end : after]
         return f"{line}: {old}  →  {head.decode().lstrip()}{mutant.new}{tail.decode()}"
+
+
+def kind(node: ast.AST) -> str:
+    """What is changed in a function, if it is this node."""
+    if isinstance(node, ast.Name):
+        return "variable"
+    return "bound" if isinstance(node, ast.Call) and called(node.func) != "sqrt" else "arithmetic"
+
+
+def alike(function: ast.FunctionDef) -> dict[str, str]:
+    """Variables of a function that are of the same kind, each with the next one."""
+    groups: dict[str, list[str]] = {}
+    for each in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs):
+        if each.annotation is not None:
+            groups.setdefault(ast.dump(each.annotation), []).append(each.arg)
+    for number, node in enumerate(ast.walk(function)):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple):
+            names = [each.id for each in node.targets[0].elts if isinstance(each, ast.Name)]
+            groups[str(number)] = [name for name in names if name != "_"]
+    return {
+        name: names[(place + 1) % len(names)]
+        for names in groups.values()
+        if len(names) > 1
+        for place, name in enumerate(names)
+    }
 
 
 def called(node: ast.AST) -> str:
@@ -209,7 +277,7 @@ class Mutation:
         self.options = options
         self.path = Path(options.module).resolve()
         parts = self.path.with_suffix("").parts
-        importlib.import_module(".".join(parts[parts.index("calipers") :]))
+        self.module = importlib.import_module(".".join(parts[parts.index("calipers") :]))
         self.changes = Changes(self.path.read_bytes())
         self.tests: dict[int, set[int]] = {}
         self.now, self.failed = 0, False
@@ -257,6 +325,9 @@ class Mutation:
         """0 if the tests pass with the mutant's code."""
         source = self.changes.source
         changed = source[: mutant.begin] + mutant.new.encode() + source[mutant.end :]
+        if mutant.constant:
+            self.set_constant(mutant.constant, changed)
+            return 0 if self.passed(items) else 1
         made = compile(changed, str(self.path), "exec", dont_inherit=True)
         new = {(code.co_name, code.co_firstlineno): code for code in codes(made)}
         for function in functions:
@@ -266,9 +337,26 @@ class Mutation:
                 function.__code__ = code
         return 0 if self.passed(items) else 1
 
+    def set_constant(self, name: str, source: bytes) -> None:
+        """Give a constant the value that it has in a source, wherever it was imported."""
+        statement = next(
+            each
+            for each in ast.parse(source).body
+            if isinstance(each, (ast.Assign, ast.AnnAssign))
+            and called(each.targets[0] if isinstance(each, ast.Assign) else each.target) == name
+        )
+        old = vars(self.module)[name]
+        exec(compile(ast.Module([statement], []), str(self.path), "exec"), vars(self.module))
+        new = vars(self.module)[name]
+        for module in list(sys.modules.values()):
+            if module.__name__.startswith("calipers") and vars(module).get(name) is old:
+                setattr(module, name, new)
+
     def chosen(self) -> list[Mutant]:
         """The mutants that are tried."""
         mutants = self.changes.mutants()
+        if self.options.kind:
+            mutants = [mutant for mutant in mutants if mutant.kind in self.options.kind]
         if self.options.lines:
             first, last = map(int, self.options.lines.split("-"))
             mutants = [mutant for mutant in mutants if first <= mutant.first <= last]
@@ -280,6 +368,7 @@ class Mutation:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Once the tests are collected."""
         items, mutants = session.items, self.chosen()
+        gc.unfreeze()  # what tests/conftest.py froze would not be among the objects
         functions = [
             found
             for found in gc.get_objects()
@@ -293,6 +382,8 @@ class Mutation:
         for mutant in mutants:
             places = range(mutant.first, mutant.last + 1)
             tests = {test for line in places for test in lines.get(str(line), ())}
+            if mutant.constant:  # read when the module is imported, and used anywhere
+                tests = set(range(len(items)))
             tests = {test for test in tests if seconds[test] is not None}
             meets = sorted(tests, key=seconds.__getitem__)[: self.options.most]
             limit = 10 + 3 * sum(seconds[test] for test in meets)
@@ -313,6 +404,7 @@ def main() -> None:
     parser.add_argument("module", help="such as src/calipers/estimation/losses.py")
     parser.add_argument("tests", nargs="*", help="test files; the module's doctests always run")
     parser.add_argument("--sample", type=int, help="so many mutants, drawn at random")
+    parser.add_argument("--kind", action="append", choices=KINDS, help="of such kinds only")
     parser.add_argument("--lines", help="of statements that begin in lines a-b only")
     parser.add_argument("--most", type=int, default=60, help="tests for a mutant, at most (60)")
     options = parser.parse_intermixed_args()

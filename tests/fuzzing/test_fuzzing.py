@@ -1,0 +1,80 @@
+"""Damaged files and requests: a few of what tools/fuzz.py tries, and all that failed once."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+pytest.importorskip("starlette", reason="no Starlette: pip install '.[campaign]'")
+if not Path("/proc/self/statm").exists():
+    pytest.skip("memory is measured on Linux", allow_module_level=True)
+
+TOOL = Path(__file__).resolve().parents[2] / "tools" / "fuzz.py"
+
+
+@pytest.fixture(scope="module")
+def fuzz() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("fuzz", TOOL)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["fuzz"] = module  # where its dataclasses look themselves up
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def fuzzer(fuzz: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
+    before = Path.cwd()
+    os.chdir(tmp_path_factory.mktemp("fuzz"))
+    yield fuzz.Fuzzer(0)
+    os.chdir(before)
+
+
+#: Pages take a second, in which their pictures are drawn.
+SLOW = {"pages"}
+KINDS = (
+    "trec", "csv", "jsonl", "parquet", "feather", "topics", "logs", "results", "states", "checks",
+    "campaign", "requests", "pages",
+)  # fmt: skip
+
+
+def test_every_kind_is_tried(fuzz: ModuleType) -> None:
+    assert set(KINDS) == set(fuzz.KINDS)
+    assert {path.name for path in fuzz.CORPUS.glob("*")} <= set(KINDS)
+
+
+def failures(fuzzer: ModuleType) -> list[str]:
+    return [f"{each.line}: {each.told}\n{each.message}" for each in fuzzer.failures.values()]
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # forks, with threads
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[pytest.mark.slow] * (kind in SLOW)) for kind in KINDS]
+)
+def test_what_failed_once_and_some_new_cases(
+    fuzz: ModuleType, fuzzer: ModuleType, kind: str
+) -> None:
+    fuzzer.seeds(kind)
+    for name, content in fuzz.corpus(kind).items():
+        for line in fuzzer.lines(kind, name):
+            fuzzer.check(kind, name, line, content)
+    fuzzer.run_cases(kind, 0, 6)
+    assert not failures(fuzzer)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+@pytest.mark.parametrize("kind", KINDS)
+def test_valid_files_and_more_cases(fuzzer: ModuleType, kind: str) -> None:
+    fuzzer.run_corpus(kind)
+    accepted = fuzzer.tallies[kind].codes[0]
+    fuzzer.run_cases(kind, 6, 60)
+    assert not failures(fuzzer)
+    assert accepted
