@@ -316,6 +316,19 @@ def test_archives_describe_the_package_alike() -> None:
     assert archive["description"] in " ".join(citation.split())
 
 
+def test_the_paper_cites_what_its_bibliography_has() -> None:
+    folder = ROOT / "docs" / "paper-joss"
+    _, head, text = (folder / "paper.md").read_text(encoding="utf-8").split("---\n", 2)
+    assert re.findall(r"^(\w+):", head, re.MULTILINE) == [
+        "title", "tags", "authors", "affiliations", "date", "bibliography",
+    ]  # fmt: skip
+    entries = (folder / "paper.bib").read_text(encoding="utf-8")
+    cited = set(re.findall(r"@([\w-]+)", text))
+    assert cited == set(re.findall(r"^@\w+\{([\w-]+),$", entries, re.MULTILINE))
+    assert "# Statement of need\n" in text
+    assert 750 <= len(text.split()) <= 1100  # two pages
+
+
 def test_types_are_shipped() -> None:
     assert (resources.files("calipers") / "py.typed").is_file()
 
