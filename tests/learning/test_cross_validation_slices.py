@@ -130,6 +130,7 @@ def test_no_interval_is_none_of_slices_either() -> None:
     ("how", "message"),
     [
         ({"slices": {"site": SITE[:-1]}}, "slice 'site'"),
+        ({"slices": {"site": np.append(SITE, "north")}}, "slice 'site'"),
         ({"slices": ["site"]}, "site"),
         ({"slice_bins": {"age": [1]}}, "not a slice"),
         ({"cost": {"ms": np.ones(3)}}, "cost 'ms'"),
@@ -138,8 +139,11 @@ def test_no_interval_is_none_of_slices_either() -> None:
     ],
 )
 def test_what_is_refused(how, message) -> None:
+    n_fits: list[int] = []
     with pytest.raises(InputError, match=message):
-        cal.cross_validate(Ridge(), X, Y, cv=3, measures="MSE", **how)
+        options = {"progress": lambda *_: n_fits.append(1), **how}
+        cal.cross_validate(Ridge(), X, Y, cv=3, measures="MSE", **options)
+    assert not n_fits
 
 
 # --- Progress -------------------------------------------------------------------------------------

@@ -105,6 +105,37 @@ def test_means_of_beir_and_mteb(seed: int, certificate: Certificate) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", ["ndcg_at_10", "mrr_at_10"])
+def test_abstention_of_mteb(name: str, seed: int, certificate: Certificate) -> None:
+    """nAUC by the confidences of MTEB, at abstention rates of 0 to 0.9; by 3 documents or more, so
+    that no confidences are tied."""
+    qrels, run = random_data(seed)
+    generator = np.random.default_rng([52, seed])
+    run = {
+        topic: {d: float(generator.normal(generator.uniform())) for d in [*scored, "x", "z"]}
+        for topic, scored in run.items()
+    }
+    evaluation = cal.retrieval(qrels, run, measures=[name], interval="none")
+    values = by_topic(name, qrels, run)
+
+    def area(by: np.ndarray[Any, Any]) -> float:
+        ascending, n = values[np.argsort(by, kind="stable")], len(values)
+        curve = [ascending[min(round(k / 10 * n), n - 1) :].mean() for k in range(10)]
+        return float(np.trapezoid(curve, np.linspace(0, 0.9, 10)))
+
+    flat, scores = 0.9 * values.mean(), [sorted(s.values(), reverse=True) for s in run.values()]
+    confidences = {
+        "max": [s[0] for s in scores],
+        "std": [np.std(s) for s in scores],
+        "diff1": [s[0] - s[1] for s in scores],
+    }
+    for score, confidence in confidences.items():
+        theirs = (area(np.array(confidence)) - flat) / (area(values) - flat)
+        ours = cal.abstention(evaluation, run, f"nauc_{name}_{score}", n_resamples=100)
+        certificate.compare("MTEB", f"nauc_{name}_{score}", ours.value, theirs)
+
+
+@pytest.mark.parametrize("seed", range(3))
 def test_ms_marco(seed: int, certificate: Certificate) -> None:
     """The reciprocal rank at 10, over all judged topics, of which a run may omit some."""
     qrels, run = random_data(seed)

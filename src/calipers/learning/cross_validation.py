@@ -33,7 +33,7 @@ from calipers.evaluation.compare import check_option
 from calipers.evaluation.folds import FoldValues
 from calipers.evaluation.models import n_rows, positive_column
 from calipers.evaluation.options import MeasureNames, inference_provenance, make_settings
-from calipers.evaluation.slice_definitions import Bins, parse_slice_columns
+from calipers.evaluation.slice_definitions import Bins, define_slices, parse_slice_columns
 from calipers.findings.comparisons import ComparisonResults
 from calipers.inference import intervals, resampled_tests
 from calipers.inference.intervals import Interval
@@ -369,6 +369,11 @@ class _SlicesAndCosts:
     def __bool__(self) -> bool:
         return bool(self.slices or self.costs) or self.bins is not None
 
+    def check(self, n_rows: int, systems: Sequence[str]) -> None:
+        """Check, before models are fitted, what would be refused afterwards."""
+        self.costs.by_system(systems).to_numbers(n_rows, lambda column: column)
+        define_slices(self.slices, self.bins, n_rows, "rows")
+
     def take_rows(self, rows: Indices | None) -> _SlicesAndCosts:
         """Return those of some rows; None stands for all."""
         if rows is None:
@@ -627,6 +632,7 @@ class _CrossValidation:
             raise InputError(
                 f"X: {has}, expected a table of {len(target):,} rows, as many as y has"
             )
+        self.slices_and_costs.check(len(target), tuple(estimators))
         weight, group = self._weight_and_group(len(target))
         training_data = TrainingData(X, target, weight, group)
         constraints = RowConstraints(
