@@ -10,6 +10,8 @@ import io
 import re
 import runpy
 import time
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -189,28 +191,41 @@ def test_of_many_systems_the_first_are_shown() -> None:
     assert "system-00" in str(evaluation)
 
 
-@pytest.mark.slow
-def test_every_kind_of_result_has_both() -> None:
-    """Those of the examples of all verbs, and what they contain."""
-    seen, parts = set(), ("comparison", "per_unit", "slices", "fairness")
+def results_of_examples() -> Iterator[object]:
+    """The results in the examples of all verbs."""
     for name in calipers.__all__:
         verb = getattr(calipers, name)
         if inspect.isclass(verb) or not callable(verb):
             continue
         for test in doctest.DocTestFinder(recurse=False).find(verb, name, globs={}):
             doctest.DocTestRunner(verbose=False).run(test, clear_globs=False, out=lambda _: None)
-            for result in list(test.globs.values()):
-                fronts = getattr(result, "pareto_fronts", ())
-                for each in (result, *fronts, *(getattr(result, part, None) for part in parts)):
-                    if isinstance(each, TidyResult):
-                        seen.add(type(each).__name__)
-                        text = each._repr_html_()
-                        assert text.startswith('<div class="calipers">'), name
-                        assert not re.search(r"<script|\sid=|src=|href=", text), name
-                        assert len(text) < 60_000, name
-                        assert 0 < repr(each).count("\n") < 45, name
+            yield from [x for x in test.globs.values() if type(x).__module__.startswith("calipers")]
+
+
+@pytest.mark.slow
+def test_every_kind_of_result_has_both() -> None:
+    seen, parts = set(), ("comparison", "per_unit", "slices", "costs")
+    random = np.random.default_rng(0)
+    truth, score, group = random.integers(0, 2, 90), random.normal(size=90), np.arange(90) % 3
+    of_groups = calipers.classification(truth, score > 0, slices={"group": group})
+    further = [
+        calipers.fairness(of_groups),
+        calipers.rule_in_rule_out(calipers.classification(truth, score=score + truth), ppv=0.7),
+        calipers.check_split(calipers.split(90), score[:, None], truth),
+    ]
+    for result in chain(results_of_examples(), further):
+        fronts = getattr(result, "pareto_fronts", ())
+        for each in (result, *fronts, *(getattr(result, part, None) for part in parts)):
+            if hasattr(each, "_repr_html_"):
+                seen.add(type(each).__name__)
+                text = each._repr_html_()
+                assert text.startswith('<div class="calipers')
+                assert not re.search(r"<script|\sid=|src=|href=", text)
+                assert len(text) < 60_000
+                assert repr(each).count("\n") < 45
     expected = {cls.__name__ for cls in TidyResult.__subclasses__()}
-    assert expected - seen <= {"LearningResult", "ParetoFront", "Fairness"}
+    expected |= {"DecisionRegions", "Split", "SplitCheck"}
+    assert expected - seen <= {"LearningResult", "ParetoFront"}
 
 
 @pytest.mark.slow

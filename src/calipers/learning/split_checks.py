@@ -86,6 +86,11 @@ class SplitCheck:
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        from calipers.report.notebook_fragments import lines_fragment
+
+        return lines_fragment(str(self))
+
 
 @validate_arguments
 def check_split(

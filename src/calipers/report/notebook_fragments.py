@@ -40,6 +40,11 @@ def compact_fragment(
     )
 
 
+def lines_fragment(text: str) -> str:
+    """Return the fragment of a result that is a few lines of text."""
+    return compact_fragment([("", line) for line in text.splitlines()])
+
+
 def estimate_fragment(e: Estimate) -> str:
     """Return the fragment of an estimate."""
     return compact_fragment([("", estimate_sentence(e))])

@@ -73,3 +73,8 @@ class DecisionRegions(JsonSerializable):
         )
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from calipers.report.notebook_fragments import lines_fragment
+
+        return lines_fragment(str(self))

@@ -807,3 +807,8 @@ class TunedThreshold(JsonSerializable):
         return escape_unprintable(self.sentence)
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from calipers.report.notebook_fragments import lines_fragment
+
+        return lines_fragment(str(self))
