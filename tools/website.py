@@ -486,7 +486,8 @@ def for_models() -> str:
             address = re.sub(r"(^|/)index$", r"\1", page.removesuffix(".md"))
             lines.append(f"- [{title}]({address.rstrip('/') or '.'}/)")
         else:
-            lines += ["", f"## {title.removesuffix(':')}", ""]
+            level = "##" if line.startswith("  - ") else "###"
+            lines += ["", f"{level} {title.removesuffix(':')}", ""]
     return "\n".join(lines) + "\n"
 
 
