@@ -12,6 +12,7 @@ DOCS = ROOT / "docs"
 PAGES = {
     page.relative_to(DOCS).as_posix(): page.read_text(encoding="utf-8")
     for page in sorted(DOCS.rglob("*.md"))
+    if "paper-joss" not in page.parts  # a manuscript
 }
 
 #: Pages that programs write; they are looked up, and not read.

@@ -303,7 +303,9 @@ def with_figures(markdown: str, where: str) -> str:
         chart = _last(code, where, names)
         folded = f'??? note "How it is made"\n\n    ```python\n{_indented(code)}    ```\n'
         caption = f'<figcaption markdown="1">{chart.caption}</figcaption>' if chart.caption else ""
-        return f'<figure class="chart">{chart.to_svg()}{caption}</figure>\n\n{folded}'
+        # Its labels have the color of the text, which is light on a dark page.
+        picture = chart.to_svg().replace('fill="white"/>', 'fill="none"/>', 1)
+        return f'<figure class="chart">{picture}{caption}</figure>\n\n{folded}'
 
     return _BLOCK.sub(made, markdown)
 
@@ -484,7 +486,8 @@ def for_models() -> str:
             address = re.sub(r"(^|/)index$", r"\1", page.removesuffix(".md"))
             lines.append(f"- [{title}]({address.rstrip('/') or '.'}/)")
         else:
-            lines += ["", f"## {title.removesuffix(':')}", ""]
+            level = "##" if line.startswith("  - ") else "###"
+            lines += ["", f"{level} {title.removesuffix(':')}", ""]
     return "\n".join(lines) + "\n"
 
 

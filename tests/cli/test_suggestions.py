@@ -20,6 +20,7 @@ DEMO = resources.files("calipers") / "data" / "demo"
 TABLES = {
     "classes.csv": ("diagnosis,p_new,p_old", "{sick},{u:.3f},{v:.3f}"),
     "zero.csv": ("y,score", "{bit},{z:.2f}"),
+    "loans.csv": ("region,defaulted,score", "{region},{late},{risk:.3f}"),
     "many.csv": ("label,p_cat,p_dog,p_cow", "{pet},{pu},{pv},{pw}"),
     "predicted.csv": ("id,actual,predicted", "{i},{pet},{pet2}"),
     "homes.csv": ("price,predicted,rooms", "{z},{z},{grade}"),
@@ -42,6 +43,7 @@ COMMANDS = {
     "classes.csv": "classification classes.csv --truth diagnosis --positive well "
     "--probability p_new --probability p_old",
     "zero.csv": "classification zero.csv --truth y --score score",
+    "loans.csv": "classification loans.csv --truth defaulted --positive yes --probability score",
     "many.csv": "classification many.csv --truth label --probability 'p_*'",
     "predicted.csv": "classification predicted.csv --truth actual --predicted predicted",
     "homes.csv": "regression homes.csv --truth price --predicted predicted",
@@ -81,6 +83,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
                 pet2=rng.choice(["cat", "dog", "cow"]),
                 grade=rng.randrange(4),
                 grade2=rng.randrange(4),
+                region="SN"[i % 2],
+                late="yes" if i % 3 == 0 else "no",
+                risk=0.5 * (i % 3 == 0) + 0.4 * rng.random(),
                 z=i + 0.5,
                 z2=2 * i + rng.random(),
                 u=rng.random(),

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shlex
@@ -20,6 +21,8 @@ from calipers.lazy_dataclasses import dataclass, replace
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from calipers.statistics import FloatArray
 
 #: Rows of a table that are examined.
 MAX_ROWS = 20_000
@@ -390,22 +393,41 @@ def _find_truth(columns: Sequence[ColumnProfile]) -> ColumnProfile | None:
         if value >= MIN_CORRELATION:
             return column
     classes = [c for c in others if c.has_classes and not c.has_word(GROUP_WORDS)]
+    if len(classes) > 1 and numbers:
+        classes = [
+            c
+            for c in classes
+            if len(c.values) == 2 and abs(_correlation(numbers[0], c)) >= MIN_CORRELATION
+        ]
     if matches or (predictions and len(classes) == 1):
         return (matches or classes)[0]
     return None
 
 
 def _correlation(first: ColumnProfile, second: ColumnProfile) -> float:
-    """Return the correlation of two columns of numbers on the rows that have both."""
+    """Return the correlation of two columns of numbers or classes on the rows that have both."""
     import numpy as np
 
-    pair = np.array(
-        [c.column.to_numpy(zero_copy_only=False).astype(np.float64) for c in (first, second)]
-    )
+    pair = np.array([_to_numbers(column) for column in (first, second)])
     pair = pair[:, np.isfinite(pair).all(axis=0)]
     if pair.shape[1] < 3 or (np.ptp(pair, axis=1) == 0).any():
         return 0.0
     return float(np.corrcoef(pair)[0, 1])
+
+
+def _to_numbers(column: ColumnProfile) -> FloatArray:
+    """Return the numbers of a column, or 1 for the first of its classes; NaN where it is empty."""
+    import numpy as np
+
+    if column.is_numeric:
+        return column.column.to_numpy(zero_copy_only=False).astype(np.float64)
+    first = column.values[0]
+    return np.array(
+        [
+            math.nan if value is None else float(value == first)
+            for value in column.column.to_pylist()
+        ]
+    )
 
 
 def _suggest_predictions(
