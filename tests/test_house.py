@@ -227,6 +227,22 @@ def test_actions_are_pinned_by_digest() -> None:
     assert [each for each in actions if not pinned.fullmatch(each[1])] == []
 
 
+def test_build_tools_are_pinned_by_digest() -> None:
+    folder = PACKAGE.parents[1] / ".github"
+    tools = (folder / "build-requirements.txt").read_text("utf-8").replace("\\\n", "")
+    for line in tools.splitlines()[1:]:
+        assert re.fullmatch(r"[\w-]+==[\d.]+( +--hash=sha256:[0-9a-f]{64})+", line), line
+    wheels = (folder / "workflows" / "wheels.yml").read_text("utf-8")
+    assert re.search(r'^  RUSTUP_TOOLCHAIN: "1\.\d+\.\d+"$', wheels, re.MULTILINE)
+    installed = re.findall(r"pip install (.*)", wheels)
+    # Others are of jobs whose files are not published.
+    assert set(installed) == {
+        '"$(echo dist/*.whl)[test]"',
+        "--require-hashes -r .github/build-requirements.txt",
+        'dist/*.tar.gz && cd "$RUNNER_TEMP" && calipers demo',
+    }
+
+
 @pytest.mark.parametrize("workflow", ["ci.yml", "wheels.yml"])
 def test_a_job_that_was_skipped_fails_the_workflow(workflow: str) -> None:
     text = PACKAGE.parents[1].joinpath(".github", "workflows", workflow).read_text("utf-8")

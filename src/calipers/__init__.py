@@ -203,7 +203,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     #: Package that is also the function that lists what is in it.
-    measures: Any
+    measures: Any  # type: ignore[no-redef]
 else:  # type checkers know the names from above, and find misspelt ones
     _load = lazy_getattr(__name__, _HOMES)
 

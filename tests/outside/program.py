@@ -34,6 +34,7 @@ def p_values(
 def summary(measure: str) -> str:
     """What a report says."""
     definition: Measure = cal.measure(measure)
+    assert definition in cal.measures()
     value: float = definition(TRUTH, FOREST)
     page: str = cal.classification(TRUTH, probability=FOREST, measures=[measure]).to_markdown()
     return f"{definition.name}: {value:.2f}\n\n{page}"

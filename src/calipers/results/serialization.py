@@ -866,7 +866,7 @@ def _make_codec(hint: Any) -> Any:
         return _List(codec_for(arguments[0]))
     if origin is Mapping:
         return _Map(codec_for(arguments[1]))
-    if origin is np.ndarray:
+    if origin in (np.ndarray, npt.NDArray):  # the latter since NumPy 2.5
         return _FloatArrayCodec()
     if dataclasses.is_dataclass(hint):
         return _Record(hint)
