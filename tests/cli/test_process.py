@@ -328,6 +328,44 @@ def test_a_signal_leaves_no_copy_of_the_input(folder: Path, number: signal.Signa
     assert not list(copies.iterdir())
 
 
+#: A command that is asked to end, and once more while it removes what it stored.
+ASKED_TWICE = """
+import os, signal, time
+from calipers.cli.process import run
+def command():
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(60)
+    finally:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(60)
+run(command)
+"""
+
+
+@pytest.mark.slow
+def test_a_second_signal_ends_the_command_at_once() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", ASKED_TWICE], capture_output=True, timeout=30, check=False
+    )
+    assert (ran.returncode, ran.stderr) == (-signal.SIGTERM, b"")
+
+
+@pytest.mark.slow
+def test_a_signal_that_the_parent_ignores_stays_ignored(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    program = "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN); import runpy, sys; "
+    program += "sys.argv = ['calipers', 'overlap', 'a', 'b', '-o', 'pipe']; "
+    program += "runpy.run_module('calipers', run_name='__main__')"
+    with subprocess.Popen([sys.executable, "-c", program], cwd=folder) as running:
+        time.sleep(2)  # it waits for a reader
+        running.send_signal(signal.SIGHUP)
+        time.sleep(0.5)
+        assert running.poll() is None
+        assert (folder / "pipe").read_text("utf-8")
+        assert running.wait(timeout=60) == 0
+
+
 @pytest.mark.slow
 def test_a_pipe_may_be_filled_late(folder: Path) -> None:
     os.mkfifo(folder / "pipe")

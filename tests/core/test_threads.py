@@ -4,6 +4,7 @@ that hangs fails instead of stopping the tests."""
 from __future__ import annotations
 
 import importlib.util
+import multiprocessing
 import os
 import re
 import subprocess
@@ -138,3 +139,89 @@ def test_nothing_is_computed_once_under_a_lock() -> None:
     assert sorted(found) == [
         "caching.py", "progress_line.py", "rendering.py", "sessions.py", "storage.py",
     ]  # fmt: skip
+
+
+#: A program that computes in processes that were started, with how they are started.
+STARTED = """
+import multiprocessing, sys
+import calipers as cal
+
+def value(seed):
+    truth = [i % 2 for i in range(200)]
+    score = [(i * 37 + seed) % 101 + 20 * (i % 2) for i in range(200)]
+    return cal.classification(truth, score=score, measures="AUC", seed=seed).estimates[0].low
+
+if __name__ == "__main__":
+    expected = [value(seed) for seed in range(3)]
+    with multiprocessing.get_context(sys.argv[1]).Pool(2) as pool:
+        assert pool.map(value, range(3)) == expected
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_processes_that_are_started(method: str, tmp_path: Path) -> None:
+    if method not in multiprocessing.get_all_start_methods():
+        pytest.skip(f"there is no {method} here")
+    program = tmp_path / "program.py"
+    program.write_text(STARTED, encoding="utf-8")
+    subprocess.run([sys.executable, str(program), method], check=True, timeout=150)
+
+
+#: How many threads the first loop of the core starts.
+COUNTED = """
+import os
+import numpy as np
+import calipers as cal
+def threads():
+    return len(os.listdir("/proc/self/task"))
+truth = np.arange(100_000) % 2
+score = np.random.default_rng(1).normal(size=100_000)
+before = threads()
+cal.classification(truth, score=score, measures="AUC", interval="bootstrap", n_resamples=100)
+print(threads() - before)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="threads are counted on Linux")
+def test_the_pool_has_as_many_threads_as_the_variable_says() -> None:
+    environment = {**os.environ, "RAYON_NUM_THREADS": "3", "OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, "-W", "ignore", "-c", COUNTED]
+    ran = subprocess.run(command, env=environment, check=True, capture_output=True, timeout=150)
+    assert int(ran.stdout) == 3
+
+
+def test_the_core_asks_for_the_gil() -> None:
+    """An interpreter without one enables it, as such interpreters have not been tried."""
+    source = (HERE.parents[1] / "core" / "src" / "lib.rs").read_text(encoding="utf-8")
+    assert "#[pymodule(gil_used = true)]" in source
+
+
+#: What connects or listens anywhere is an error, in this process and in those that it starts.
+WITHOUT_NETWORK = """
+import os, sys
+def refuse(event, arguments):
+    if event in ("socket.connect", "socket.bind", "socket.getaddrinfo"):
+        os.write(2, f"{event} {arguments}".encode())
+        os._exit(9)
+sys.addaudithook(refuse)
+"""
+
+
+@pytest.mark.slow
+def test_nothing_connects(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(WITHOUT_NETWORK, encoding="utf-8")
+    path = os.pathsep.join([str(tmp_path), *sys.path[1:]])
+    (tmp_path / "t.csv").write_text("y,s\n" + "1,0.5\n0,0.25\n1,0.7\n" * 9, encoding="utf-8")
+    for program, code in (
+        (["-c", "import socket; socket.create_connection(('127.0.0.1', 9))"], 9),
+        (["-m", "calipers", "classification", "t.csv", "--truth", "y", "--score", "s",
+          "--report", "t.html"], 0),
+    ):  # fmt: skip
+        ran = subprocess.run(
+            [sys.executable, *program], cwd=tmp_path, env={**os.environ, "PYTHONPATH": path,
+            "XDG_CACHE_HOME": str(tmp_path)}, capture_output=True, timeout=150, check=False,
+        )  # fmt: skip
+        assert ran.returncode == code, ran.stderr
+    assert (tmp_path / "t.html").stat().st_size > 10_000

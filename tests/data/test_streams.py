@@ -594,6 +594,16 @@ def test_what_is_large_of_text(name: str, tmp_path: Path) -> None:
     assert not is_large(path, ["a"], 16 * (N + 1))
 
 
+@pytest.mark.parametrize(("codec", "suffix"), [("gzip", "gz"), ("zstd", "zst")])
+def test_a_small_file_of_much_text_is_large(codec: str, suffix: str, tmp_path: Path) -> None:
+    text = b"a,b\n" + b"1,0.25\n" * 1_000_000
+    path = tmp_path / f"b.csv.{suffix}"
+    path.write_bytes(pa.compress(text, codec=codec, asbytes=True))
+    assert path.stat().st_size < len(text) / 200
+    assert is_large(path, ["a", "b"], 16_000_000 // 8)
+    assert not is_large(path, ["a", "b"], 16_000_000 * 20)
+
+
 def test_what_is_in_memory_is_not_large(tmp_path: Path) -> None:
     for given in (TABLE, [1, 2], [], "-", io.BytesIO(b"a\n1\n"), TABLE.to_reader()):
         assert not is_large(given, ["id"], 1)

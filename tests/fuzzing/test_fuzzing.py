@@ -56,6 +56,33 @@ def failures(fuzzer: ModuleType) -> list[str]:
 
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # forks, with threads
 @pytest.mark.parametrize(
+    ("does", "told"),
+    [
+        ("return 70", "exit code 70"),
+        ("raise KeyError('x')", "exit code 98"),
+        ("os.kill(os.getpid(), 9)", "exit code -9"),
+        ("print('Traceback', file=sys.stderr); return 3", "traceback or warning"),
+        ("return 3", "exit code 3 without a message"),
+        ("bytearray(200 << 20); return 0", "memory"),
+    ],
+)
+def test_what_is_wrong_is_noticed_and_made_smaller(
+    fuzz: ModuleType, fuzzer: ModuleType, monkeypatch: pytest.MonkeyPatch, does: str, told: str
+) -> None:
+    program = "def command(words):\n if b'xy' in Path(words[1]).read_bytes(): "
+    exec(f"{program}{does}\n return 0", {**vars(fuzz)}, namespace := {})
+    monkeypatch.setattr(fuzz, "command", namespace["command"])
+    fuzzer.seeds("csv")
+    assert not fuzzer.check("csv", "curve.csv", "show IN", b"a" * 40)
+    assert fuzzer.check("csv", "curve.csv", "show IN", b"a" * 40 + b"xy" + b"b" * 9).startswith(
+        told
+    )
+    failure = fuzzer.failures.popitem()[1]
+    assert fuzz.smaller(failure) == b"xy"
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+@pytest.mark.parametrize(
     "kind", [pytest.param(kind, marks=[pytest.mark.slow] * (kind in SLOW)) for kind in KINDS]
 )
 def test_what_failed_once_and_some_new_cases(

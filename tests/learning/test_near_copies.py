@@ -148,6 +148,18 @@ def _nothing():
     return nullcontext()
 
 
+@pytest.mark.parametrize("form", [list, tuple, lambda texts: np.array(texts, object)])
+def test_texts_may_be_in_a_list_or_an_array(form) -> None:
+    """Whatever holds the target."""
+    texts = [" ".join(WORDS[k : k + 4]) for k in range(10)] * 2
+    rows = np.arange(20)
+    for target in (list(rows % 2), rows % 2):
+        near_copies = find_near_copies(form(texts), target)
+        assert near_copies is not None
+        copies, near = near_copies.across([(rows[:10], rows[10:])])
+        assert [list(copies), list(near)] == [list(rows[10:]), []]
+
+
 def test_features_of_other_kinds_are_not_compared() -> None:
     assert find_near_copies(np.zeros((4, 2, 2)), np.arange(4)) is None
     assert find_near_copies([{"a": 1}] * 4, np.arange(4)) is None

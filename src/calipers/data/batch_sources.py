@@ -348,8 +348,8 @@ BLOCK_BYTES = 1 << 20
 #: Seconds to wait until a thread of Arrow has released what it reads.
 _MAX_WAIT_SECONDS = 1.0
 
-#: Assumed compression ratio of text, an upper bound for numbers.
-_COMPRESSION_RATIO = 4
+#: Compression ratio that is assumed of text at least, an upper bound for numbers.
+_COMPRESSION_RATIO = 4.0
 
 #: How an Arrow IPC stream begins.
 IPC_STREAM = b"\xff\xff\xff\xff"
@@ -607,6 +607,7 @@ class TextFile(FileSource):
             head = stream.read(HEAD_BYTES + 1)
         self.schema = self._format.schema(head)
         self._row_bytes = len(head) / max(head.count(b"\n"), 1)  # of a row
+        self._ratio = _estimate_expansion(head) if self._source.compression else 1.0
 
     def with_categories(self, categories: CategorySelector) -> BatchSource:
         """Return a source of the same file that does not lose the text of categories in CSV."""
@@ -636,7 +637,7 @@ class TextFile(FileSource):
 
     def estimate_bytes(self, columns: Sequence[str]) -> int:
         """Estimate the size of all columns, since all are read unless they are read in batches."""
-        size = os.path.getsize(self.name) * (_COMPRESSION_RATIO if self._source.compression else 1)
+        size = round(os.path.getsize(self.name) * self._ratio)
         text = [
             name
             for name, kind in zip(self.schema.names, self.schema.types, strict=True)
@@ -645,6 +646,14 @@ class TextFile(FileSource):
         return fixed_size(self.schema, self.schema.names, round(size / self._row_bytes)) + (
             size if text else 0
         )
+
+
+def _estimate_expansion(head: bytes) -> float:
+    """Estimate how many bytes a compressed one stands for, which are thousands of repeated text."""
+    import pyarrow as pa
+
+    compressed = pa.compress(head, codec="zstd", asbytes=True) if head else b""
+    return max(_COMPRESSION_RATIO, len(head) / max(len(compressed), 1))
 
 
 class TextStream(BatchSource):
