@@ -109,6 +109,26 @@ def test_importing_the_package_is_light() -> None:
     assert loaded("import calipers; calipers.__version__; dir(calipers)") == set()
 
 
+#: Creates a subinterpreter and imports the package in it.
+IN_A_SUBINTERPRETER = """
+import calipers
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+own = interpreters.create()
+try:
+    error = interpreters.run_string(own, "import calipers")
+except Exception as raised:
+    error = raised
+print(error)
+"""
+
+
+def test_a_subinterpreter_is_refused() -> None:
+    assert "do not support subinterpreters" in python("-c", IN_A_SUBINTERPRETER)
+
+
 def test_the_command_lists_its_commands_without_loading_them() -> None:
     assert loaded("import calipers.cli") == set()
     assert loaded("import calipers.cli.group") == {"click"}

@@ -108,6 +108,7 @@ OF_PREFERENCES = (
     *("NumPrefsPoss", "NumPrefsFul", "NumPrefsFulRet", "prefs-simp", "prefs-simp-ret"),
     *("prefs-simp-imp", "prefs-pair", "prefs-pair-ret", "prefs-pair-imp", "prefs-avgjg"),
     *("prefs-avgjg-ret", "prefs-avgjg-imp", "prefs-avgjg-Rnonrel", "prefs-avgjg-Rnonrel-ret"),
+    "prefs-compatibility",
 )
 
 

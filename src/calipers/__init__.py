@@ -11,6 +11,24 @@ from calipers.lazy_imports import TYPE_CHECKING, lazy_getattr
 
 __version__ = "0.1.0"
 
+
+def _refuse_subinterpreter() -> None:
+    """Raise ImportError in a subinterpreter, where NumPy and the core share state with others."""
+    for name in ("_interpreters", "_xxsubinterpreters"):  # from Python 3.13 on, and before
+        try:
+            interpreters = import_module(name)
+        except ImportError:
+            continue
+        if interpreters.get_current() != interpreters.get_main():
+            raise ImportError(
+                "Calipers and NumPy do not support subinterpreters; import calipers in the main "
+                "interpreter (of mod_wsgi: WSGIApplicationGroup %{GLOBAL})"
+            )
+        return
+
+
+_refuse_subinterpreter()
+
 if TYPE_CHECKING:
     from typing import Any
 

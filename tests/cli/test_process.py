@@ -591,7 +591,7 @@ def test_a_signal_leaves_no_half_written_file(folder: Path, line: str, number: s
     for words in ("create c", "topics c topics.tsv", "runs c a --participant p"):
         assert command(folder, "campaign", *words.split()).returncode == 0
     (folder / "j.csv").write_text("topic,document,grade\n1,a,1\n")
-    command(folder, *"campaign import c j.csv --assessor ann".split())
+    command(folder, *["campaign", "import", "c", "j.csv", "--assessor", "ann"])
     outputs = OUTPUTS.get(line, ["made.json", "made.html"])
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     assert command(folder, *line.split()).returncode == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import gzip
 import hashlib
 import io
@@ -136,11 +137,19 @@ def test_json_may_be_one_line_of_any_length(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.json"])
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        OSError(errno.ENOMEM, "Cannot allocate memory"),
+        OSError("Unknown error: Failed to launch worker thread: Resource temporarily unavailable"),
+    ],
+)
 def test_a_lack_of_memory_stays_one(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def lack(*_: object) -> bytes:
-        raise MemoryError
+        raise error
 
     path = written(tmp_path, name, b'{"a": 1}\n')
     monkeypatch.setattr(CheckedText, "read", lack)

@@ -180,3 +180,45 @@ def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(cal.InputError) as raised:
         collect_columns({"truth": None, **arguments}, **options)
     assert str(raised.value) == message
+
+
+class OnlyDLPack:
+    """An array of another library, which NumPy reads by DLPack and in no other way."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = np.ascontiguousarray(values)
+        self.shape = self.values.shape
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.values.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Any:
+        return self.values.__dlpack_device__()
+
+
+class OfAGraphicsCard(OnlyDLPack):
+    def __dlpack__(self, **options: Any) -> Any:
+        raise BufferError("cannot export an array of CUDA to the CPU")
+
+    def __dlpack_device__(self) -> Any:
+        return 2, 0
+
+
+def test_arrays_that_are_read_by_dlpack() -> None:
+    random = np.random.default_rng(3)
+    truth, score, weight = random.integers(0, 2, 60), random.random(60), random.random(60)
+    points, kinds = random.normal(size=(60, 2)), np.arange(60) % 3
+    shares = random.dirichlet(np.ones(3), 60)
+    calls: list[Any] = [
+        lambda of: cal.classification(of(truth), score=of(score), weight=of(weight)),
+        lambda of: cal.classification(of(kinds), probability=of(shares)),
+        lambda of: cal.regression(of(score), {"a": of(weight)}),
+        lambda of: cal.clustering(of(points), of(kinds)),
+    ]
+    for call in calls:
+        assert call(OnlyDLPack).to_csv() == call(np.asarray).to_csv()
+    with pytest.raises(cal.InputError, match=r"score: <OfAGraphicsCard> could not .* CUDA"):
+        cal.classification(truth, score=OfAGraphicsCard(score))

@@ -154,6 +154,6 @@ def test_a_worker_that_is_killed_changes_nothing_or_is_told(
     assert (tmp_path / "flag").exists()
     monkeypatch.setattr(cluster.cluster.scheduler, "allowed_failures", 0)
     always = frame.map_partitions(killer(None), meta=rows.iloc[:0])
-    with pytest.raises(InputError, match="the data frame: Dask could not finish: .*workers died"):
+    with pytest.raises(InputError, match=r"the data frame: Dask could not finish: .*workers died"):
         cal.classification("y", score="near", data=always)
     assert cal.classification("y", score="near", data=frame).to_csv() == expected.to_csv()

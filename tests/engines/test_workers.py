@@ -189,6 +189,20 @@ def test_the_cause_of_an_error_of_java_is_kept() -> None:
         "An error occurred.\n\tat java.Thread\nCaused by: no disk\nCaused by: no disk"
     )
     assert remote.first_message(error) == "An error occurred. Caused by: no disk"
+    error = Exception("An error occurred while calling o5.getResult.\n: Exception: lost worker")
+    assert remote.first_message(error).endswith("getResult. : Exception: lost worker")
+
+
+def test_spark_that_cannot_finish_is_told_of() -> None:
+    java_error = type("Py4JJavaError", (Exception,), {"__module__": "py4j.protocol"})
+    for error in (java_error("Job aborted"), ConnectionRefusedError("Job aborted")):
+        with pytest.raises(InputError) as caught, engine._explain_failure("rows"):
+            raise error
+        assert str(caught.value) == "rows: Spark could not finish: Job aborted"
+    for error in (InputError("row 3"), ValueError("odd"), MemoryError()):
+        with pytest.raises(type(error)) as kept, engine._explain_failure("rows"):
+            raise error
+        assert kept.value is error
 
 
 def test_a_scheduler_that_is_not_there_is_told_of() -> None:

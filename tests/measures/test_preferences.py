@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 from calipers.data.grouped_judgments import judge_groups, read_groups
 from calipers.measures import definitions, parse
-from calipers.statistics import GroupedRankings, grouped_rankings
+from calipers.statistics import GroupedRankings, JudgedRankings, grouped_rankings
 
 EXAMPLE = Path(__file__).parents[3] / "shared" / "conformance" / "trec_eval"
 needs_example = pytest.mark.skipif(
@@ -187,7 +188,7 @@ def test_a_topic_without_preferences_has_no_value() -> None:
     flat, graded = {"g": {"a": 1.0, "b": 1.0}}, {"g": {"a": 1.0, "b": 0.0}}
     rankings = GroupedRankings.from_rankings([["a"], [], ["b"]], [flat, graded, graded])
     for definition in definitions("preferences"):
-        if definition.summary == "sum" or "Rnonrel" in definition.name:
+        if "no_preference" not in definition.undefined or "Rnonrel" in definition.name:
             continue
         measure = definition.example()
         np.testing.assert_array_equal(measure.apply(rankings), [np.nan, 0, 0], str(measure))
@@ -324,3 +325,45 @@ def test_what_trec_eval_prints_for_qrels_as_preferences() -> None:
         assert value == pytest.approx(float(printed), abs=0.5001e-4), (name, topic)
         compared += 1
     assert compared == 56
+
+
+def test_compatibility_of_levels_is_that_of_grades() -> None:
+    random = np.random.default_rng(5)
+    for _ in range(50):
+        documents = [f"d{i}" for i in range(8)]
+        levels = {d: float(random.integers(0, 4)) for d in documents}
+        ranking = list(random.permutation(documents)[: random.integers(1, 9)])
+        grouped = GroupedRankings.from_rankings([ranking], [{"a": levels}])
+        grades = [[int(levels[d]) for d in ranking]]
+        missed = [[int(level) for d, level in levels.items() if d not in ranking]]
+        judged = JudgedRankings.from_rankings(grades, missed)
+        expected = parse("compatibility").apply(judged)
+        found = parse("prefs-compatibility").apply(grouped)
+        assert found == pytest.approx(expected, abs=1e-12, nan_ok=True)
+
+
+def test_compatibility_of_pairs_is_that_of_the_most_similar_ranking() -> None:
+    """The best of all rankings that respect them, where their chains leave no other choice."""
+
+    def overlap(ranking: list[str], ideal: list[str], p: float = 0.95) -> float:
+        return sum(p ** (k - 1) * len({*ranking[:k]} & {*ideal[:k]}) / k for k in range(1, 1001))
+
+    # a over b and c, which are over d: b and c may be in either order.
+    pairs = [("a", "b"), ("a", "c"), ("b", "d"), ("c", "d")]
+    blocks = [{better: 2.0, worse: 1.0} for better, worse in pairs]
+    for ranking in itertools.permutations("abcdx"):
+        ideals = [list("abcd"), list("acbd")]
+        best = max(overlap(list(ranking), i) for i in ideals) / overlap(ideals[0], ideals[0])
+        grouped = GroupedRankings.from_rankings([list(ranking)], [{"a": blocks}])
+        assert parse("prefs-compat").apply(grouped)[0] == pytest.approx(best, abs=1e-12)
+
+
+def test_compatibility_is_a_mean_of_groups_with_relevant_documents() -> None:
+    groups = {"a": {"x": 2.0, "y": 1.0}, "b": {"x": 1.0, "y": 2.0}, "c": {"x": 0.0}}
+    single = [
+        parse("prefs-compat").apply(GroupedRankings.from_rankings([["x", "y"]], [{name: g}]))[0]
+        for name, g in groups.items()
+    ]
+    together = parse("prefs-compat").apply(GroupedRankings.from_rankings([["x", "y"]], [groups]))
+    assert together[0] == pytest.approx((single[0] + single[1]) / 2)
+    assert (single[0], np.isnan(single[2])) == (1.0, True)

@@ -232,7 +232,9 @@ def read_errors(name: str, expected: str) -> Iterator[None]:
     except (pa.ArrowException, OSError, ValueError, RecursionError, MemoryError) as error:
         if isinstance(error, MemoryError) and not _is_corrupt_size(error):
             raise
-        if isinstance(error, OSError) and error.errno == errno.ENOMEM:
+        # Arrow raises an OSError of its own if there is no memory for a thread.
+        is_without_thread = "Failed to launch worker thread" in str(error)
+        if is_without_thread or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
             raise MemoryError from error
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise InputError(f"{name}: cannot be read as {expected}: {first}") from None

@@ -373,7 +373,8 @@ def resolve_paths(source: Any, engine: str) -> tuple[list[str], str]:
 def first_message(error: Exception) -> str:
     """Return the first line of an error with text, and the causes that it names."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    causes = [line for line in lines[1:] if line.startswith("Caused by:")]
+    # The line after the call that failed, which begins with a colon, has the error itself.
+    causes = [line for line in lines[1:] if line.startswith((": ", "Caused by:"))]
     return " ".join([*lines[:1], *dict.fromkeys(causes)]) or type(error).__name__
 
 

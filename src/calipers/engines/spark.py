@@ -193,17 +193,29 @@ def _n_task_slots(session: SparkSession) -> int:
 
 
 @contextmanager
-def explain_missing_package() -> Iterator[None]:
-    """Explain the error of a worker without Calipers, which was added after the check."""
+def _explain_failure(name: str) -> Iterator[None]:
+    """Explain the errors of Spark, except those that are raised while rows are processed.
+
+    A worker without Calipers may have been added after the check, workers may end again and again,
+    as for lack of memory, and so may the process of the driver.
+    """
     try:
         yield
     except InputError:
         raise
     except Exception as error:
-        if "No module named 'calipers" not in str(error):
+        if "No module named 'calipers" in str(error):
+            message = (
+                f"Calipers is not installed on one of Spark's workers; {remote.remedy('Spark')}"
+            )
+            raise InputError(message) from error
+        is_of_spark = type(error).__module__.startswith(("pyspark", "py4j"))
+        if type(error).__name__ == "PythonException" or not (
+            is_of_spark or isinstance(error, ConnectionError)
+        ):
             raise
-        message = f"Calipers is not installed on one of Spark's workers; {remote.remedy('Spark')}"
-        raise InputError(message) from error
+        reason = remote.first_message(error)
+        raise InputError(f"{name}: Spark could not finish: {reason}") from error
 
 
 #: Fields of the information on a worker.
@@ -239,7 +251,7 @@ def _failure_reason(error: Exception) -> str:
             return f"cannot start Python: {line[line.index('Cannot run program') :]}"
         if "ModuleNotFoundError" in line or "ImportError" in line:
             return f"lack a required package: {line}"
-    return f"cannot run Python: {lines[0] if lines else type(error).__name__}"
+    return f"cannot run Python: {remote.first_message(error)}"
 
 
 #: Columns of results in transit: the id of a partition (later of a group of partitions), the index
@@ -420,26 +432,27 @@ class SparkEngine(RemoteEngine):
         results = (
             self.frame.select(*selected).mapInArrow(_make_mapper(task), _RESULT_SCHEMA).persist()
         )
-        try:
-            with explain_missing_package(), _watch_progress(self.frame.sparkSession, description):
-                sizes = _result_sizes(results)
-            while len(sizes) > _MERGE_FAN_IN and sum(sizes) > _MAX_LOCAL_BYTES:
-                previous_results = results
-                group = f.floor(f.col("partition_id") / _MERGE_FAN_IN).alias("group")
-                results = (
-                    results.select("*", group)
-                    .repartition("group")
-                    .sortWithinPartitions("group", "partition_id", "piece")
-                    .mapInArrow(_make_merger(merge), _RESULT_SCHEMA)
-                    .persist()
+        with _explain_failure(self.name):
+            try:
+                with _watch_progress(self.frame.sparkSession, description):
+                    sizes = _result_sizes(results)
+                while len(sizes) > _MERGE_FAN_IN and sum(sizes) > _MAX_LOCAL_BYTES:
+                    previous_results = results
+                    group = f.floor(f.col("partition_id") / _MERGE_FAN_IN).alias("group")
+                    results = (
+                        results.select("*", group)
+                        .repartition("group")
+                        .sortWithinPartitions("group", "partition_id", "piece")
+                        .mapInArrow(_make_merger(merge), _RESULT_SCHEMA)
+                        .persist()
+                    )
+                    sizes = _result_sizes(results)
+                    previous_results.unpersist()
+                final_table = results.toArrow().sort_by(
+                    [("partition_id", "ascending"), ("piece", "ascending")]
                 )
-                sizes = _result_sizes(results)
-                previous_results.unpersist()
-            final_table = results.toArrow().sort_by(
-                [("partition_id", "ascending"), ("piece", "ascending")]
-            )
-        finally:
-            results.unpersist()
+            finally:
+                results.unpersist()
         return merge.merge_all(result for _, result in _join_pieces(final_table.to_batches()))  # type: ignore[no-any-return]
 
 

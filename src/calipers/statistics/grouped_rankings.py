@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from calipers.caching import cached_property
@@ -313,6 +314,31 @@ class GroupedRankings(Statistic):
         )
 
     @cached_property
+    def preference_rankings(self) -> JudgedRankings:
+        """One ranking for each group, with grades that have the order of its preferences.
+
+        The grade of a document is 1 more than the highest grade of those that it is preferred to,
+        and 1 if there are none. A level of 0 or less is the grade 0.
+        """
+        documents, grades, sizes = [], [], []
+        for first, last in pairwise(self.judgments):
+            group = PreferenceGroup.from_rows(
+                self.document[first:last], self.block[first:last], self.level[first:last]
+            )
+            # Of a document that occurs twice, as trec_eval permits, the last line.
+            retained = np.diff(group.position, append=-1) != 0
+            documents.append(group.position[retained])
+            grades.append(group.chain_grades()[retained])
+            sizes.append(len(documents[-1]))
+        return replace(
+            self,
+            document=np.concatenate([np.empty(0, np.int64), *documents]),
+            block=np.zeros(sum(sizes), np.int64),
+            level=np.concatenate([np.empty(0), *grades]),
+            judgments=segment_offsets(sizes),
+        ).group_rankings
+
+    @cached_property
     def preference_counts(self) -> PreferenceCounts:
         """Preferences that the levels express, and those that the ranking respects."""
         topics = []
@@ -388,6 +414,19 @@ class PreferenceGroup:
         for via in range(len(distinct_positions)):
             matrix[matrix[:, via]] |= matrix[via]
         return cls(distinct_positions, levels, matrix)
+
+    def chain_grades(self) -> FloatArray:
+        """Return a grade for each document: its place in the longest chain of preferences."""
+        relevant_mask = self.level > 0
+        if self.preferred_mask is None:
+            _, code = np.unique(np.where(relevant_mask, self.level, 0.0), return_inverse=True)
+            return np.where(relevant_mask, code + (not (~relevant_mask).any()), 0).astype(float)
+        below = self.preferred_mask & relevant_mask
+        grade = np.zeros(len(below))
+        # Whoever is preferred to a document is preferred to more documents.
+        for row in np.argsort(below.sum(axis=1), kind="stable"):
+            grade[row] = 1 + grade[below[row]].max(initial=0)
+        return np.where(relevant_mask, grade, 0)
 
     @property
     def has_repeats(self) -> bool:

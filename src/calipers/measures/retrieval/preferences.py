@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from calipers.lazy_imports import numpy as np
 from calipers.measures.registration import measure
+from calipers.measures.retrieval.user_models import compatibility
 from calipers.statistics import FloatArray, GroupedRankings, IntArray
 
 if TYPE_CHECKING:
@@ -195,6 +196,32 @@ def respected_balanced_retrieved(g: GroupedRankings) -> FloatArray:
     retrieved or not. It ranges from 0 to 1 and is undefined for topics without preferences.
     """
     return _balanced_group_mean(g, g.preference_counts.balanced_retrieved)
+
+
+@preference_measure(
+    "prefs-compatibility",
+    aliases=("prefs_compatibility", "prefs-compat"),
+    higher_is_better=True,
+    range=(0, 1),
+    perfect=1.0,
+    undefined={"no_relevant": lambda g, _: g.sum_by_topic(_n_relevant(g) > 0) == 0},
+    reference="Clarke, Vtyurina and Smucker 2021",
+)
+def preference_compatibility(g: GroupedRankings, cutoff: int = 1000, p: float = 0.95) -> FloatArray:
+    """Compatibility with preferences: that with the most similar ranking that respects them.
+
+    It is ``compatibility``, with grades that follow from the preferences of a group: the grade of a
+    document is 1 more than the highest grade of those that it is preferred to. Documents of level 0
+    are not relevant. The value of a topic is the mean over its groups with a relevant document. It
+    ranges from 0 to 1 and is undefined without relevant documents.
+    """
+    has_relevant = _n_relevant(g) > 0
+    values = np.where(has_relevant, compatibility(g.preference_rankings, cutoff, p), 0.0)
+    return g.sum_by_topic(values) / g.sum_by_topic(has_relevant)
+
+
+def _n_relevant(g: GroupedRankings) -> FloatArray:
+    return g.preference_rankings.n_relevant()
 
 
 def _sum_columns(g: GroupedRankings, counts: IntArray, n_columns: int) -> FloatArray:
