@@ -85,6 +85,7 @@ from calipers.results import (
 )
 from calipers.results.estimate import RATER_SET_NAME
 from calipers.results.name_lookup import match_name
+from calipers.results.serialization import dump_json
 
 if TYPE_CHECKING:
     from calipers.report.charts import Chart
@@ -117,8 +118,8 @@ _BLANK = Lines([""])
 class ReportableResult(Protocol):
     """Result that can be saved as JSON and as CSV."""
 
-    def to_json(self, *, details: bool = False) -> str:
-        """Return the result as JSON."""
+    def to_dict(self, *, details: bool = False) -> dict[str, Any]:
+        """Return the result as data for JSON."""
 
     def to_csv(self) -> str:
         """Return the result as CSV."""
@@ -311,7 +312,7 @@ def _differences_in_words(comparison: Comparison) -> Iterator[Block]:
 
 def _downloads(result: ReportableResult) -> Downloads:
     """Return the result for download: in full precision, as a table, and for a paper."""
-    files = {"result.json": result.to_json(), "result.csv": result.to_csv()}
+    files = {"result.json": dump_json(result.to_dict(), indent=None), "result.csv": result.to_csv()}
     if isinstance(result, Evaluation | Comparison):
         files["result.tex"] = result.to_latex()
     return Downloads(files)
@@ -918,7 +919,9 @@ def _all_definitions(result: Evaluation) -> list[Definition]:
 def _letters(result: Evaluation) -> str:
     """Return what letters in the names of the interval methods of a page stand for."""
     methods = {e.method for e in result if e.has_interval}
-    return letters_text(methods.union(c.method for c in result.curves))
+    # Curves that no chart has drawn are not computed for this.
+    curves = getattr(result.curves, "computed", result.curves)
+    return letters_text(methods.union(c.method for c in curves))
 
 
 def _definitions(definitions: Sequence[Definition], letters: str) -> Iterator[Block]:

@@ -10,7 +10,7 @@ not be unique in a page.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 Spec = dict[str, Any]
@@ -68,9 +68,12 @@ INVISIBLE_SUFFIX = "\u200c"
 
 def _escape_property_names(node: Any) -> Any:
     """Return a node of a spec in which no name is that of a property of all JavaScript objects."""
+    # The rows of data have hundreds of thousands of values, most of which are numbers.
+    if isinstance(node, float | int | None):
+        return node
     if isinstance(node, str):
         return f"{node}{INVISIBLE_SUFFIX}" if node in JAVASCRIPT_PROPERTIES else node
-    if isinstance(node, Mapping):
+    if isinstance(node, dict):
         return {
             _escape_property_names(key): _escape_property_names(value)
             for key, value in node.items()

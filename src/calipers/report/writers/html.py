@@ -490,7 +490,8 @@ def _pack_files(files: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield the compressed files of a page, except those that are too long."""
     for name, text in files.items():
         # Half a character, which a name may hold, is spelled out.
-        data = gzip.compress(text.encode("utf-8", "backslashreplace"), mtime=0)
+        # The highest level takes three times as long and saves 3%.
+        data = gzip.compress(text.encode("utf-8", "backslashreplace"), 6, mtime=0)
         packed = base64.b64encode(data).decode()
         if len(packed) <= MAX_PACKED_CHARACTERS:
             yield name, packed
