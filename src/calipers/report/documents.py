@@ -323,9 +323,12 @@ _FindingGroup = tuple[Finding, list[Finding]]
 
 
 def _cards(findings: Sequence[Finding]) -> list[_FindingGroup]:
-    """Return the most important findings, except those that the verdict states."""
-    groups = table_rows.deduplicate_findings(findings)
-    return [group for group in groups if group[0].kind != _IN_VERDICT][:MAX_CARDS]
+    """Return the most important findings of different kinds, except those in the verdict."""
+    first_by_kind: dict[str, _FindingGroup] = {}
+    for group in table_rows.deduplicate_findings(findings):
+        first_by_kind.setdefault(group[0].kind, group)
+    first_by_kind.pop(_IN_VERDICT, None)
+    return list(first_by_kind.values())[:MAX_CARDS]
 
 
 def _findings(
@@ -554,14 +557,24 @@ def _wide_tables(
     layout_of = {is_unfolded: layout.select(indices[is_unfolded]) for is_unfolded in indices}
     yield WideTable(layout_of[True], primary, shows_tests=shows_tests, whiskers=whiskers)
     others = replace(layout_of[False], remarks=(), values=(), key=(), tests=())
-    yield Fold(
-        _n_other_measures(len(others.measures)),
-        [WideTable(others, primary, title="Other measures")],
-    )
+    # Tables of more columns would be cut in print and on narrow screens.
+    n_others, titles = len(others.measures), "Other measures"
+    starts = range(0, n_others, MAX_UNFOLDED_MEASURES)
+    others_tables = [
+        WideTable(
+            others.select(range(start, min(start + MAX_UNFOLDED_MEASURES, n_others))),
+            primary,
+            title=f"{titles}, from {others.measures[start]}" if len(starts) > 1 else titles,
+        )
+        for start in starts
+    ]
+    yield Fold(_n_other_measures(n_others), others_tables)
 
 
 def _whiskers(result: Evaluation, measure: str) -> list[Any]:
     """Return the drawn interval of each system, in the order of the rows of a wide table."""
+    from calipers.report.figures.vega import PALETTE
+
     estimate_by_system = {e.system: e for e in result if e.measure == measure}
     estimates = [
         estimate_by_system[system]
@@ -571,6 +584,9 @@ def _whiskers(result: Evaluation, measure: str) -> list[Any]:
     whiskers = tables.whiskers(
         estimates, table_rows.definitions_by_measure(result).get(measure), result.systems
     )
+    if len(whiskers) > len(PALETTE):  # of more systems than colors only the leader has one
+        gray = [w and replace(w, color="currentColor") for w in whiskers[1:]]
+        whiskers = [*whiskers[:1], *gray]
     whisker_by_system = {e.system: whisker for e, whisker in zip(estimates, whiskers, strict=True)}
     return [whisker_by_system.get(system) for system in wide.order_systems(result)]
 

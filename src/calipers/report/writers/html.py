@@ -366,6 +366,11 @@ class _Page:
                 column.kind not in (NUMBER, NUMBERS) or _isolate_bidi(text) != text
             )
             cell_text, arrow = _split_arrow(text) if column.kind is KEY else (text, None)
+            unit = column.units[i] if column.units else ""
+            if column.kind in (NUMBER, NUMBERS) and not is_name and not unit:
+                # The interval is below its value where there is no room for both in a line.
+                cell_text, bracket, interval = text.partition(" [")
+                unit = f"[{interval}" if bracket else ""
             out.append(
                 _TableCell(
                     cell_text,
@@ -374,7 +379,7 @@ class _Page:
                     is_name=is_name,
                     arrow=arrow,
                     narrow=narrow[i] if narrow else "",
-                    unit=column.units[i] if column.units else "",
+                    unit=unit,
                     title=column.titles[i] if column.titles else "",
                     whisker=whisker,
                     side=_SIDE_BY_VERDICT.get(text, "") if column.role is VERDICT else "",
