@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import re
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from importlib import resources
@@ -262,3 +263,29 @@ def test_help_names_the_commands() -> None:
     for name in ("retrieval", "classification", "multilabel", "regression", "values"):
         assert f"\n  {name} " in text
         assert invoke(["compare", name, "--help"]).exit_code == 0
+
+
+def test_the_page_of_values_opens_as_other_pages(five: str, tmp_path: Path) -> None:
+    pages = [tmp_path / "report.html", tmp_path / "output.html"]
+    done("compare", "values", five, "--report", str(pages[0]))
+    done("compare", "values", five, "-o", str(pages[1]))
+    top, other_top = (p.read_text(encoding="utf-8").partition("<nav")[0] for p in pages)
+    assert top == other_top
+    means = {s: sum(v) / len(v) for s, v in _values_of(five, "AP").items()}
+    ranked = sorted(means, key=means.__getitem__, reverse=True)
+    leader, runner_up = (f"{means[name]:.3f}" for name in ranked[:2])
+    assert f"{ranked[0]} ranks first of 5 systems" in top
+    assert f"AP {leader} against {runner_up} of {ranked[1]}." in top
+    rows = re.findall(
+        r'scope="row">.*?<bdi>(.*?)</bdi></th><td role="cell" class="number"><b>(.*?)<', top
+    )
+    assert rows == [(name, f"{means[name]:.3f}") for name in ranked]
+
+
+def _values_of(path: str, measure: str) -> dict[str, list[float]]:
+    values: dict[str, list[float]] = {}
+    with Path(path).open(encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            if row["measure"] == measure:
+                values.setdefault(row["system"], []).append(float(row["value"]))
+    return values

@@ -303,7 +303,7 @@ DOWNLOADS = [
     ("ROC curve as SVG", "ROC-curve.svg", b"<svg"),
     ("ROC curve as PNG", "ROC-curve.png", b"\x89PNG"),
     ("The data of ROC curve as CSV", "ROC-curve.csv", b"x,"),
-    ("Download result.json", "result.json", b'{\n  "schema": 2'),
+    ("Download result.json", "result.json", b'{"schema": 2'),
     ("Download result.csv", "result.csv", b"system,measure"),
     ("Download result.tex", "result.tex", b"% needs"),
 ]

@@ -177,3 +177,27 @@ def test_three_costs_are_selected_from() -> None:
     ev = cal.classification(truth, score=score, measures="AUC", cost=cost)
     (selector,) = group_selectable(list(front_figures(ev)))
     assert len(selector.figures) == len(ev.pareto_fronts) >= 3
+
+
+@pytest.mark.slow
+def test_bands_are_computed_of_drawn_systems_only() -> None:
+    rng = np.random.default_rng(4)
+    truth = rng.integers(0, 2, 80)
+    scores = {f"s{i}": np.clip(truth * 0.04 * i + rng.random(80) / 2, 0, 1) for i in range(15)}
+    evaluation = cal.classification(
+        truth, probability=scores, positive=1, measures=["AUC"], n_resamples=100
+    )
+    drawn: Any = evaluation.curves
+    text = evaluation.to_html()
+    assert "The best 12 of 15 systems by AUC. " in text
+    banded = {(c.kind, c.system) for c in drawn.computed if len(c.low)}
+    assert {kind for kind, _ in banded} >= {"ROC", "PR", "lift", "calibration"}
+    ranked = sorted((e for e in evaluation if e.measure == "AUC"), key=lambda e: -e.value)
+    assert {system for _, system in banded} == {e.system for e in ranked[:12]}
+    # The threshold explorer has all systems, with the points of the curves that have bands.
+    explorer = json.loads(text.split('<div class="explorer">')[1].split(">", 1)[1].split("<")[0])
+    assert [s["name"] for s in explorer["systems"]] == [e.system for e in ranked]
+    for curve in drawn.computed:
+        if curve.kind == "ROC":
+            entry = next(s for s in explorer["systems"] if s["name"] == curve.system)
+            assert set(entry["at"]) == {0.5, *filter(np.isfinite, curve.threshold.tolist())}

@@ -111,7 +111,7 @@ def test_without_charts_there_is_one_small_script() -> None:
 def test_the_result_travels_in_its_page() -> None:
     made = retrieval()
     for name, text in (
-        ("result.json", made.to_json()),
+        ("result.json", json.dumps(made.to_dict(), ensure_ascii=False)),
         ("result.csv", made.to_csv()),
         ("result.tex", made.to_latex()),
     ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,6 +26,7 @@ from calipers.cli.output import (
     pop_layout,
     write_document,
     write_evaluation,
+    write_result,
 )
 from calipers.cli.shared_options import inference_options
 from calipers.cli.tasks import evaluation_options
@@ -313,15 +315,25 @@ def _write_with_values(
     report: ReportOptions,
     layout: str | None,
 ) -> None:
-    """Write a comparison; in documents other than for papers after the value of each system."""
-    if kind in DATA_FORMATS or is_for_papers(kind):
-        write_evaluation(comparison, kind, path, report, layout)
-        return
-    from calipers.report.documents import DisplayOptions, document, values_document
+    """Write a comparison; in documents other than for papers with the value of each system.
 
-    look = DisplayOptions(writers.get_writer(kind).medium, layout)
-    write_document([*values_document(evaluation, look), *document(comparison, look)], kind, path)
-    report.write(comparison)
+    A page is that of the evaluation, which opens with the verdict, the values and their plot.
+    """
+    page = replace(evaluation, comparison=comparison)
+    if kind in DATA_FORMATS or is_for_papers(kind):
+        write_result(comparison, kind, path, layout=layout)
+    else:
+        from calipers.report.documents import DisplayOptions, document, values_document
+
+        look = DisplayOptions(writers.get_writer(kind).medium, layout)
+        if look.is_in_browser:
+            write_result(page, kind, path, layout=layout)
+        else:
+            blocks = [*values_document(evaluation, look), *document(comparison, look)]
+            write_document(blocks, kind, path)
+    # After the result, as charts need more memory than anything else.
+    replace(report, charts=None).write(page)
+    replace(report, path=None, opens_report=False).write(comparison)
 
 
 values_command: click.Command = Command(

@@ -18,13 +18,18 @@ from calipers.inference.settings import Settings
 from calipers.report import numbers
 from calipers.report.figures import histograms, vega
 from calipers.report.figures.curve_chart import curve_chart, threshold_text
-from calipers.report.figures.curves import CurveChart, overlay_figures, tolerance_note
+from calipers.report.figures.curves import (
+    CurveChart,
+    leading_systems,
+    overlay_figures,
+    tolerance_note,
+)
 from calipers.report.figures.figure import Figure, FigureTable
 from calipers.report.figures.registry import register_chart
 from calipers.report.figures.vega import Spec, json_number
 from calipers.report.grouping import group_by
 from calipers.report.safe_names import shorten_name, unique_labels
-from calipers.results import Curve, Evaluation, select_kinds
+from calipers.results import Curve, Evaluation, curve_kinds, plan_of, select_kinds
 from calipers.statistics import FloatArray, ScoreTable
 from calipers.statistics.calibration import ProbabilityLevels
 
@@ -186,13 +191,12 @@ class _CalibrationChart(CurveChart):
 
     def figures(self, evaluation: Evaluation, orientation: str = "") -> Iterator[Figure]:
         """Yield the figure of an evaluation, if it has calibration curves."""
-        nonempty = (
-            c
-            for c in select_kinds(
-                evaluation.curves, {CALIBRATION, BINNED_CALIBRATION, PROBABILITY_HISTOGRAM}
-            )
-            if len(c.x)
-        )
+        if self.name not in curve_kinds(evaluation.curves):
+            return
+        kinds = {CALIBRATION, BINNED_CALIBRATION, PROBABILITY_HISTOGRAM}
+        planned = (c for c in plan_of(evaluation.curves) if c.kind == self.name)
+        selected, note = leading_systems(evaluation, (c.system for c in planned))
+        nonempty = (c for c in select_kinds(evaluation.curves, kinds, selected) if len(c.x))
         curves = group_by(nonempty, lambda c: c.kind)
         if CALIBRATION not in curves:
             return
@@ -204,7 +208,7 @@ class _CalibrationChart(CurveChart):
             }
             return _figure({**others, CALIBRATION: selected}, evaluation.systems)
 
-        yield from overlay_figures(evaluation, curves[CALIBRATION], draw)
+        yield from overlay_figures(evaluation, curves[CALIBRATION], draw, note)
 
 
 def _figure(curves: Mapping[str, Sequence[Curve]], systems: Sequence[str]) -> Figure:

@@ -59,6 +59,16 @@ class LazyCurves(Sequence[Curve]):
         """Kind of each curve."""
         return [curve.kind for curve in self.planned_curves]
 
+    @property
+    def computed(self) -> tuple[Curve, ...]:
+        """The curves that have been computed."""
+        return tuple(self._cache.values())
+
+    @cached_property
+    def without_bands(self) -> LazyCurves:
+        """The same curves without their bands."""
+        return CurvesWithoutBands(self)
+
     @cached_property
     def _cache(self) -> dict[int, Curve]:
         return {}

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers.curves.ranking_curves import MEAN_CURVE_KINDS, TOPIC_CURVE_KINDS
-from calipers.report.figures.curves import CurveChart, leading_curves
+from calipers.report.figures.curves import CurveChart, leading_systems
 from calipers.report.figures.figure import Figure
 from calipers.report.figures.registry import register_chart
 from calipers.report.grouping import group_by
@@ -60,11 +60,11 @@ class _TopicChart(CurveChart):
         if self.name not in curve_kinds(evaluation.curves):
             return
         selected = select_kinds(evaluation.curves, {self.name})
+        leading, note = leading_systems(evaluation, (c.system for c in selected))
         curves_by_topic = group_by((c for c in selected if len(c.x)), lambda c: c.series)
         for topic, curves in curves_by_topic.items():
-            simplified = [simplify_line(replace(c, series="")) for c in curves]
-            leading, note = leading_curves(evaluation, simplified)
-            figure = self.figure(leading, evaluation.systems)
+            drawn = [simplify_line(replace(c, series="")) for c in curves if c.system in leading]
+            figure = self.figure(drawn, evaluation.systems)
             yield replace(
                 figure,
                 title=f"{figure.title}: {shorten_name(topic)}",

@@ -62,7 +62,7 @@ class ScoreCurves(LazyCurves):
 
         selected, proportions = self.score_data, {s.series: s.proportion for s in self.score_data}
         if len(proportions) > MAX_CLASSES_WITH_BANDS:
-            selected = [replace(s, settings=replace(s.settings, interval="none")) for s in selected]
+            selected = [s.without_bands for s in selected]
         if self._n_all_classes:
             frequent = most_frequent_classes(proportions)
             selected = [s for s in selected if s.series in frequent]
@@ -88,6 +88,14 @@ class ScoreCurves(LazyCurves):
             if series in shown_series
         ]
         return planned
+
+    @cached_property
+    def without_bands(self) -> LazyCurves:
+        """The same curves, for which no band is computed."""
+        return replace(self, read_score_data=self._read_without_bands)
+
+    def _read_without_bands(self) -> Sequence[ScoreData]:
+        return [scored.without_bands for scored in self.score_data]
 
     @cached_property
     def _n_all_classes(self) -> int:

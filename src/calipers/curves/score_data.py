@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
@@ -97,6 +98,12 @@ class ScoreData:
     def table(self) -> ScoreTable:
         """Table of distinct scores."""
         return self.read()
+
+    @property
+    def without_bands(self) -> ScoreData:
+        """The same data, of which curves have no bands."""
+        settings = replace(self.settings, interval="none")
+        return replace(self, read=lambda: self.table, settings=settings)
 
     @cached_property
     def confusion_matrices(self) -> ConfusionMatrix:

@@ -88,6 +88,7 @@ from calipers.results import (
 )
 from calipers.results.estimate import RATER_SET_NAME
 from calipers.results.name_lookup import match_name
+from calipers.results.serialization import dump_json
 
 if TYPE_CHECKING:
     from calipers.report.charts import Chart
@@ -123,8 +124,8 @@ _BLANK = Lines([""])
 class ReportableResult(Protocol):
     """Result that can be saved as JSON and as CSV."""
 
-    def to_json(self, *, details: bool = False) -> str:
-        """Return the result as JSON."""
+    def to_dict(self, *, details: bool = False) -> dict[str, Any]:
+        """Return the result as data for JSON."""
 
     def to_csv(self) -> str:
         """Return the result as CSV."""
@@ -369,7 +370,7 @@ def _differences_in_words(comparison: Comparison) -> Iterator[Block]:
 
 def _downloads(result: ReportableResult) -> Downloads:
     """Return the result for download: in full precision, as a table, and for a paper."""
-    files = {"result.json": result.to_json(), "result.csv": result.to_csv()}
+    files = {"result.json": dump_json(result.to_dict(), indent=None), "result.csv": result.to_csv()}
     if isinstance(result, Evaluation | Comparison):
         files["result.tex"] = result.to_latex()
     return Downloads(files)
@@ -380,9 +381,12 @@ _FindingGroup = tuple[Finding, list[Finding]]
 
 
 def _cards(findings: Sequence[Finding]) -> list[_FindingGroup]:
-    """Return the most important findings, except those that the verdict states."""
-    groups = table_rows.deduplicate_findings(findings)
-    return [group for group in groups if group[0].kind != _IN_VERDICT][:MAX_CARDS]
+    """Return the most important findings of different kinds, except those in the verdict."""
+    first_by_kind: dict[str, _FindingGroup] = {}
+    for group in table_rows.deduplicate_findings(findings):
+        first_by_kind.setdefault(group[0].kind, group)
+    first_by_kind.pop(_IN_VERDICT, None)
+    return list(first_by_kind.values())[:MAX_CARDS]
 
 
 def _findings(
@@ -613,14 +617,24 @@ def _wide_tables(
     layout_of = {is_unfolded: layout.select(indices[is_unfolded]) for is_unfolded in indices}
     yield WideTable(layout_of[True], primary, shows_tests=shows_tests, whiskers=whiskers)
     others = replace(layout_of[False], remarks=(), values=(), key=(), tests=())
-    yield Fold(
-        _n_other_measures(len(others.measures)),
-        [WideTable(others, primary, title="Other measures")],
-    )
+    # Tables of more columns would be cut in print and on narrow screens.
+    n_others, titles = len(others.measures), "Other measures"
+    starts = range(0, n_others, MAX_UNFOLDED_MEASURES)
+    others_tables = [
+        WideTable(
+            others.select(range(start, min(start + MAX_UNFOLDED_MEASURES, n_others))),
+            primary,
+            title=f"{titles}, from {others.measures[start]}" if len(starts) > 1 else titles,
+        )
+        for start in starts
+    ]
+    yield Fold(_n_other_measures(n_others), others_tables)
 
 
 def _whiskers(result: Evaluation, measure: str) -> list[Any]:
     """Return the drawn interval of each system, in the order of the rows of a wide table."""
+    from calipers.report.figures.vega import PALETTE
+
     estimate_by_system = {e.system: e for e in result if e.measure == measure}
     estimates = [
         estimate_by_system[system]
@@ -630,6 +644,9 @@ def _whiskers(result: Evaluation, measure: str) -> list[Any]:
     whiskers = tables.whiskers(
         estimates, table_rows.definitions_by_measure(result).get(measure), result.systems
     )
+    if len(whiskers) > len(PALETTE):  # of more systems than colors only the leader has one
+        gray = [w and replace(w, color="currentColor") for w in whiskers[1:]]
+        whiskers = [*whiskers[:1], *gray]
     whisker_by_system = {e.system: whisker for e, whisker in zip(estimates, whiskers, strict=True)}
     return [whisker_by_system.get(system) for system in wide.order_systems(result)]
 
@@ -1013,7 +1030,9 @@ def _all_definitions(result: Evaluation) -> list[Definition]:
 def _letters(result: Evaluation) -> str:
     """Return what letters in the names of the interval methods of a page stand for."""
     methods = {e.method for e in result if e.has_interval}
-    return letters_text(methods.union(c.method for c in result.curves))
+    # Curves that no chart has drawn are not computed for this.
+    curves = getattr(result.curves, "computed", result.curves)
+    return letters_text(methods.union(c.method for c in curves))
 
 
 def _definitions(definitions: Sequence[Definition], letters: str) -> Iterator[Block]:

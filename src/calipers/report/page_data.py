@@ -37,13 +37,13 @@ def explorer_block(evaluation: Evaluation) -> Explorer | Lines | None:
 
     If the number of rows is unknown, a note explains why there is no explorer.
     """
-    roc = [
-        c for c in select_kinds(evaluation.curves, {"ROC"}) if c.shape != "point" and not c.series
-    ]
+    # The bands of many systems take long, and the explorer has none.
+    curves = getattr(evaluation.curves, "without_bands", evaluation.curves)
+    roc = [c for c in select_kinds(curves, {"ROC"}) if c.shape != "point" and not c.series]
     roc = [c for c in roc if len(c.threshold) == len(c.x) > 1]
     rank = {name: i for i, name in enumerate(evaluation.systems)}
     roc.sort(key=lambda c: rank.get(c.system, 0))
-    data_by_system = {c.system: _system_data(c, evaluation) for c in roc[:MAX_SYSTEMS]}
+    data_by_system = {c.system: _system_data(c, evaluation, curves) for c in roc[:MAX_SYSTEMS]}
     available = {name: entry for name, entry in data_by_system.items() if entry is not None}
     conventions: Mapping[str, Any] = evaluation.provenance.get("conventions", {})
     if not available:
@@ -84,9 +84,11 @@ _WEIGHTED_NOTE = (
 )
 
 
-def _system_data(roc: Curve, evaluation: Evaluation) -> dict[str, Any] | None:
+def _system_data(
+    roc: Curve, evaluation: Evaluation, curves: Sequence[Curve]
+) -> dict[str, Any] | None:
     """Return thresholds with their true and false positives, and the densities of both classes."""
-    totals = _totals(roc.system, evaluation)
+    totals = _totals(roc.system, evaluation, curves)
     if totals is None or not min(totals) > 0:
         return None  # of one class alone no threshold says anything
     positive, negative = totals
@@ -101,8 +103,7 @@ def _system_data(roc: Curve, evaluation: Evaluation) -> dict[str, Any] | None:
             "x": [_shorten_number(v) for v in c.x.tolist()],
             "y": [_shorten_number(v, 4) for v in c.y.tolist()],
         }
-        for c in select_kinds(evaluation.curves, {"density"})
-        if c.system == roc.system
+        for c in select_kinds(curves, {"density"}, {roc.system})
     ]
     points = [(float(roc.threshold[i]), float(roc.y[i]), float(roc.x[i])) for i in indices]
     if (
@@ -134,7 +135,9 @@ def _sample_thresholds(indices: Sequence[int], roc: Curve) -> list[int]:
     return sorted(selected)
 
 
-def _totals(system: str, evaluation: Evaluation) -> tuple[float, float] | None:
+def _totals(
+    system: str, evaluation: Evaluation, curves: Sequence[Curve]
+) -> tuple[float, float] | None:
     """Return the numbers of positives and negatives of a system.
 
     They are from its confusion matrix, or otherwise from the prevalence, which is the chance line
@@ -147,8 +150,8 @@ def _totals(system: str, evaluation: Evaluation) -> tuple[float, float] | None:
     if evaluation.provenance.get("conventions", {}).get("weighted"):
         return None  # what all rows weigh is not known
     rows = max((e.n for e in evaluation if e.system == system), default=0)
-    for curve in select_kinds(evaluation.curves, {"PR"}):
-        if curve.system == system and curve.chance is not None and rows:
+    for curve in select_kinds(curves, {"PR"}, {system}):
+        if curve.chance is not None and rows:
             prevalence = _horizontal_level(curve.chance)
             return None if prevalence is None else (prevalence * rows, (1 - prevalence) * rows)
     return None

@@ -37,7 +37,14 @@ from calipers.report.verdict import (
     difference_sentence,
     outcome,
 )
-from calipers.report.wide import AS_BEST, group_letters, primary_measure, rank_systems
+from calipers.report.wide import (
+    AS_BEST,
+    group_letters,
+    is_symmetric,
+    primary_measure,
+    rank_systems,
+    turn,
+)
 from calipers.results import Comparison, Difference, Estimate, Evaluation
 
 #: The largest number of systems that a verdict names.
@@ -112,30 +119,9 @@ def comparison_verdict(
 
 
 def leader_first(d: Difference, comparison: Comparison) -> Difference:
-    """Return a difference as that of the better system and the other one, if it may be turned.
-
-    Differences from a requested baseline, one-sided ones, and those with margins or labels by a
-    judge have a direction of their own.
-    """
-    is_fixed = comparison.baseline is not None or d.alternative != "two-sided"
+    """Return a difference as that of the better system and the other one, if it may be turned."""
     is_led = not d.value < 0 if d.higher_is_better is not False else not d.value > 0
-    if is_fixed or is_led or d.judged is not None or not math.isnan(d.margin):
-        return d
-    return turn(d)
-
-
-def turn(d: Difference) -> Difference:
-    """Return the difference of the second system and the first one."""
-    return replace(
-        d,
-        system=d.baseline,
-        baseline=d.system,
-        value=-d.value,
-        low=-d.high,
-        high=-d.low,
-        wins=d.losses,
-        losses=d.wins,
-    )
+    return d if is_led or not is_symmetric(d, comparison) else turn(d)
 
 
 def _pair_verdict(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from calipers.lazy_dataclasses import dataclass
@@ -420,6 +420,8 @@ def provenance_rows(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _flatten(prefix: str, value: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping) and len(value) > 1 and _are_equal_numbers(value.values()):
+        value = f"{next(iter(value.values()))} (all {len(value)})"
     if isinstance(value, Mapping) and value:
         for key, inner in value.items():
             name = shorten_name(key)
@@ -433,6 +435,13 @@ def _flatten(prefix: str, value: Any) -> Iterator[tuple[str, str]]:
         yield prefix, ", ".join(escape_unprintable(v) for v in value) or "none"
     else:
         yield prefix, "none" if value is None else escape_unprintable(value)
+
+
+def _are_equal_numbers(values: Iterable[Any]) -> bool:
+    """Return whether values are the same number, such as the threshold of all systems."""
+    first, *others = values
+    is_number = isinstance(first, float | int) and not isinstance(first, bool)
+    return is_number and all(type(v) is type(first) and v == first for v in others)
 
 
 def report_heading(evaluation: Evaluation) -> str:

@@ -204,16 +204,24 @@ def rank_systems(evaluation: Evaluation) -> tuple[str, ...]:
 
 
 def in_rank_order(evaluation: Evaluation) -> Evaluation:
-    """Return the evaluation with its systems, and their pairs, by the primary measure."""
-    order = rank_systems(evaluation)
-    if order == evaluation.systems:
-        return evaluation
-    rank = {name: i for i, name in enumerate(order)}
-    comparison = evaluation.comparison
+    """Return the evaluation with its systems, and their pairs, by the primary measure.
+
+    Differences are those of the better system and the other one, as the verdict has them.
+    """
+    rank = {name: i for i, name in enumerate(rank_systems(evaluation))}
+    comparison, slices = evaluation.comparison, evaluation.slices
+
+    def lead(d: Difference) -> Difference:
+        is_led = comparison is None or rank[d.system] < rank[d.baseline]
+        return d if is_led or not is_symmetric(d, comparison) else turn(d)
+
+    if slices is not None:
+        slice_differences = (replace(s, difference=lead(s.difference)) for s in slices.differences)
+        slices = replace(slices, differences=tuple(slice_differences))
     if comparison is not None:
         measure_index = {m: i for i, m in enumerate(dict.fromkeys(d.measure for d in comparison))}
         differences = sorted(
-            comparison,
+            map(lead, comparison),
             key=lambda d: (
                 measure_index[d.measure], sorted((rank[d.system], rank[d.baseline]))
             ),
@@ -223,8 +231,34 @@ def in_rank_order(evaluation: Evaluation) -> Evaluation:
         evaluation,
         estimates=tuple(sorted(evaluation.estimates, key=lambda e: rank[e.system])),
         comparison=comparison,
+        slices=slices,
         confusions=tuple(sorted(evaluation.confusions, key=lambda c: rank.get(c.system, 0))),
         label_tables=sorted(evaluation.label_tables, key=lambda table: rank.get(table.system, 0)),
+    )
+
+
+def is_symmetric(d: Difference, comparison: Comparison) -> bool:
+    """Return whether a difference may be turned.
+
+    Differences from a requested baseline, one-sided ones, and those with margins or labels by a
+    judge have a direction of their own.
+    """
+    is_fixed = comparison.baseline is not None or d.alternative != "two-sided"
+    return not is_fixed and d.judged is None and math.isnan(d.margin)
+
+
+def turn(d: Difference) -> Difference:
+    """Return the difference of the second system and the first one."""
+    return replace(
+        d,
+        system=d.baseline,
+        baseline=d.system,
+        value=-d.value,
+        low=-d.high,
+        high=-d.low,
+        effect_size=-d.effect_size,
+        wins=d.losses,
+        losses=d.wins,
     )
 
 

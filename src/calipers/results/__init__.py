@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         SerializableConfusion,
         SparseConfusion,
     )
-    from calipers.results.curve import Curve, Curves, curve_kinds, select_kinds
+    from calipers.results.curve import Curve, Curves, curve_kinds, plan_of, select_kinds
     from calipers.results.decision_regions import DecisionRegions
     from calipers.results.estimate import INTERVAL_REASONS, Difference, Estimate, JudgedSample
     from calipers.results.evaluation import Evaluation, StoredPredictions
@@ -49,7 +49,7 @@ _NAMES_BY_MODULE = {
     "comparison": "Comparison, OmnibusTest",
     "confusion": "NORMALIZATIONS, ConfusionBase, ConfusionMatrixResult, ConfusionMatrices, "
     "SerializableConfusion, SparseConfusion",
-    "curve": "Curve, Curves, curve_kinds, select_kinds",
+    "curve": "Curve, Curves, curve_kinds, plan_of, select_kinds",
     "decision_regions": "DecisionRegions",
     "estimate": "INTERVAL_REASONS, Difference, Estimate, JudgedSample",
     "evaluation": "Evaluation, StoredPredictions",
@@ -127,6 +127,7 @@ __all__ = [
     "curve_kinds",
     "from_json",
     "json_schema",
+    "plan_of",
     "select_kinds",
 ]
 

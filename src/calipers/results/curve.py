@@ -280,7 +280,28 @@ def curve_kinds(curves: Sequence[Curve]) -> list[str]:
     return [curve.kind for curve in curves] if kinds is None else kinds
 
 
-def select_kinds(curves: Sequence[Curve], kinds: Collection[str]) -> tuple[Curve, ...]:
+def plan_of(curves: Sequence[Curve]) -> Sequence[Any]:
+    """Return the kind, system and series of each curve, as objects with these attributes.
+
+    If ``curves`` are lazy and know these in advance, no curve is computed.
+
+    Parameters
+    ----------
+    curves : sequence of Curve
+        The curves.
+
+    Returns
+    -------
+    sequence of Curve or LazyCurve
+        One object per curve, in their order.
+    """
+    planned: Sequence[Any] = getattr(curves, "planned_curves", curves)
+    return planned
+
+
+def select_kinds(
+    curves: Sequence[Curve], kinds: Collection[str], systems: Collection[str] | None = None
+) -> tuple[Curve, ...]:
     """Return the curves of the given kinds; no other curve is computed.
 
     Parameters
@@ -289,10 +310,16 @@ def select_kinds(curves: Sequence[Curve], kinds: Collection[str]) -> tuple[Curve
         The curves, which may be lazy.
     kinds : collection of str
         Kinds to select.
+    systems : collection of str, optional
+        Systems to select; by default all.
 
     Returns
     -------
     tuple of Curve
         The selected curves.
     """
-    return tuple(curves[i] for i, kind in enumerate(curve_kinds(curves)) if kind in kinds)
+    indices = [i for i, kind in enumerate(curve_kinds(curves)) if kind in kinds]
+    if systems is not None:
+        planned = plan_of(curves)
+        indices = [i for i in indices if planned[i].system in systems]
+    return tuple(curves[i] for i in indices)

@@ -25,7 +25,7 @@ from calipers.report.safe_names import (
     unique_labels,
 )
 from calipers.report.wide import is_ranked, order_systems, primary_measure, rank_systems
-from calipers.results import Curve, Evaluation, curve_kinds, select_kinds
+from calipers.results import Curve, Evaluation, curve_kinds, plan_of, select_kinds
 from calipers.results.name_lookup import match_case_insensitive
 
 #: The largest number of systems that are drawn: the best ones.
@@ -208,9 +208,14 @@ class CurveChart(ChartDefinition):
         if self.part_of or self.name not in curve_kinds(evaluation.curves):
             return
         # Curves of measures and of classes share a chart by system, others by kind.
-        nonempty_curves = (c for c in select_kinds(evaluation.curves, {self.name}) if len(c.x))
+        planned = [c for c in plan_of(evaluation.curves) if c.kind == self.name]
+        leading, note = leading_systems(evaluation, [c.system for c in planned])
+        if self.variants is not _single_facet or any(c.series for c in planned):
+            leading = evaluation.systems
+        selected = select_kinds(evaluation.curves, {self.name}, leading)
         groups = group_by(
-            nonempty_curves, lambda c: c.system if c.series or self.by_measure else ""
+            (c for c in selected if len(c.x)),
+            lambda c: c.system if c.series or self.by_measure else "",
         )
         rank = {name: i for i, name in enumerate(evaluation.systems)}
         for system, curves in sorted(groups.items(), key=lambda item: rank.get(item[0], 0)):
@@ -218,7 +223,7 @@ class CurveChart(ChartDefinition):
                 yield self.figure(curves, evaluation.systems, system)
                 continue
             yield from overlay_figures(
-                evaluation, curves, lambda selected: self.figure(selected, evaluation.systems)
+                evaluation, curves, lambda drawn: self.figure(drawn, evaluation.systems), note
             )
 
     def figure(self, curves: Sequence[Curve], systems: Sequence[str], system: str = "") -> Figure:
@@ -418,14 +423,16 @@ def without_band(curve: Curve) -> Curve:
 
 
 def overlay_figures(
-    evaluation: Evaluation, curves: Sequence[Curve], draw: Callable[[Sequence[Curve]], Figure]
+    evaluation: Evaluation,
+    leading: Sequence[Curve],
+    draw: Callable[[Sequence[Curve]], Figure],
+    note: str,
 ) -> Iterator[Figure]:
-    """Yield the figure that ``draw`` makes of the curves of all systems.
+    """Yield the figure that ``draw`` makes of the curves of all systems, or the ``leading`` ones.
 
     Bands of many systems would hide each other: on a page the first of the charts to select from is
     that of the leader and the runner-up, and the second one has no bands.
     """
-    leading, note = leading_curves(evaluation, curves)
     figure = draw(leading)
     figure = replace(figure, caption=f"{note}{figure.caption}")
     best = [s for s in rank_systems(evaluation) if s in {c.system for c in leading}]
@@ -446,14 +453,17 @@ def overlay_figures(
     yield replace(figure, choice=subject, **selector)
 
 
-def leading_curves(evaluation: Evaluation, curves: Sequence[Curve]) -> tuple[Sequence[Curve], str]:
-    """Return the curves of the best systems if one chart cannot show all, and a note."""
-    if len(curves) <= MAX_CURVES or not is_ranked(evaluation):
-        return curves, ""
-    leading = order_systems(evaluation)[:MAX_CURVES]
+def leading_systems(evaluation: Evaluation, names: Iterable[str]) -> tuple[Sequence[str], str]:
+    """Return the best of the systems if one chart cannot show all, and a note.
+
+    It takes names, so that curves of systems that are not drawn need not be computed.
+    """
+    systems = list(dict.fromkeys(names))
+    if len(systems) <= MAX_CURVES or not is_ranked(evaluation):
+        return systems, ""
     primary = shorten_name(primary_measure(evaluation))
-    note = f"The best {MAX_CURVES} of {len(curves)} systems by {primary}. "
-    return [c for c in curves if c.system in leading], note
+    note = f"The best {MAX_CURVES} of {len(systems)} systems by {primary}. "
+    return [s for s in order_systems(evaluation) if s in systems][:MAX_CURVES], note
 
 
 def _points_caption(points: Sequence[Curve], n_curves: int, level: str) -> Iterator[str]:

@@ -10,6 +10,7 @@ from calipers.report.figures.differences import group_by_measure, select_fitting
 from calipers.report.figures.figure import Figure, measure_figure
 from calipers.report.figures.registry import ComparisonChart, register_chart
 from calipers.report.figures.vega import Spec
+from calipers.report.headlines import mean_gains, sort_by_value
 from calipers.report.safe_names import shorten_name, unique_labels
 from calipers.report.verdict import Outcome, outcome
 from calipers.results import Comparison, Definition, Difference
@@ -62,7 +63,7 @@ def pairs_chart(pairs: Sequence[Difference]) -> Spec:
     Each pair is given once; the cell across the diagonal has the opposite sign. Significant
     differences are colored, in stronger colors for p ≤ 0.01 and p ≤ 0.001.
     """
-    order = list(dict.fromkeys([*(d.baseline for d in pairs), *(d.system for d in pairs)]))
+    order = sort_by_value(mean_gains(pairs), pairs[0].higher_is_better)
     names = unique_labels(order, vega.MAX_LABEL_LENGTH)
     digits = numbers.rounding(((d.value, numbers.NAN, numbers.NAN) for d in pairs), keep_sign=True)
     cells = [cell for d in pairs for cell in _pair_cells(d, names, digits)]
@@ -90,7 +91,7 @@ def pairs_chart(pairs: Sequence[Difference]) -> Spec:
     text = {"type": "text", "fontSize": 12, "color": "currentColor"}
     above_text = {**text, "dy": -6, "fontWeight": "bold"}
     return vega.assemble_spec(
-        width={"step": 64},
+        width={"step": 72},
         height={"step": 40},
         data={"values": cells},
         encoding={**sides, "tooltip": tips},

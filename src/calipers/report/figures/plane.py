@@ -15,6 +15,8 @@ from calipers.results import Curve
 
 #: The largest number of points with names; more would overlap.
 MAX_NAMED_POINTS = 12
+#: The largest proportion of a name that may overlap other names or points.
+MAX_OVERLAP = 0.35
 #: Heading of the column of distances.
 DISTANCE_HEADING = "distance to the diagonal"
 
@@ -134,4 +136,4 @@ def layers(
     positions = [
         (float(point["x"]) * width, (1 - float(point["y"])) * height) for point in all_points
     ]
-    return specs + vega.name_layers(all_points, positions, "name", size, x=x, y=y)
+    return specs + vega.name_layers(all_points, positions, "name", size, MAX_OVERLAP, x=x, y=y)

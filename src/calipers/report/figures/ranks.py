@@ -25,6 +25,8 @@ MAX_MEASURES = 12
 MAX_TOTAL_SYSTEMS = 120
 #: The largest number of systems in a diagram.
 MAX_SYSTEMS = 40
+#: The largest number of systems in half the width of a page.
+MAX_NARROW_SYSTEMS = 12
 
 
 def rank_figures(
@@ -65,6 +67,7 @@ def _figure(o: OmnibusTest) -> Figure:
         rows=tuple(
             (shorten_name(name), f"{rank:.2f}", digits(mean)) for name, mean, rank in ranked
         ),
+        wide=len(ranked) > MAX_NARROW_SYSTEMS,
     )
 
 
@@ -101,15 +104,16 @@ def critical_difference_chart(ranks: Mapping[str, float], critical_difference: f
     half = (len(order) + 1) // 2
     first = 0.8 + 0.5 * len(bars)
     depth = first + max(half - 1, 0) + 0.4
-    end = float(max(len(order), 2))
-    x, y = _axes(end, depth + is_finite)
+    start = float(math.floor(ranks[order[0]]))
+    end = float(max(math.ceil(ranks[order[-1]]), start + 1))
+    x, y = _axes(start, end, depth + is_finite)
     lines: list[Spec] = []
     label_rows: dict[bool, list[Spec]] = {True: [], False: []}
     for index, name in enumerate(order):
         is_left = index < half
         # The names of the innermost systems are the lowest, so that no line crosses another.
         level = first + (index if is_left else len(order) - 1 - index)
-        x_rank, side = json_number(ranks[name]), 1.0 if is_left else end
+        x_rank, side = json_number(ranks[name]), start if is_left else end
         fields = {"system": names[name], "rank": f"{ranks[name]:.2f}"}
         lines += [
             {"x": x_rank, "y": 0.0, "x2": x_rank, "y2": level, **fields},
@@ -130,23 +134,25 @@ def critical_difference_chart(ranks: Mapping[str, float], critical_difference: f
             at_left: Spec = {"align": "right", "dx": -6} if is_left else {"align": "left", "dx": 6}
             layers.append(_text_layer(rows, x, y, **at_left))
     if is_finite:
-        length = {"x": 1.0, "x2": json_number(min(1 + critical_difference, end)), "y": depth + 0.5}
+        x_end = json_number(min(start + critical_difference, end))
+        length = {"x": start, "x2": x_end, "y": depth + 0.5}
         layers.append(
             vega.layer([length], vega.rule(strokeWidth=2), x=x, **vega.end_channels("x2"), y=y)
         )
-        overflow_note = ", longer than the axis" if 1 + critical_difference > end else ""
+        overflow_note = ", longer than the axis" if start + critical_difference > end else ""
         text = f"critical difference {critical_difference:.3g}{overflow_note}"
         label_row = {"x": length["x2"], "y": depth + 0.5, "text": text}
         layers.append(_text_layer([label_row], x, y, align="left", dx=6))
-    return vega.assemble_spec(width=420, height=24 * (depth + is_finite), layer=layers)
+    width = 420 if len(order) <= MAX_NARROW_SYSTEMS else 780
+    return vega.assemble_spec(width=width, height=24 * (depth + is_finite), layer=layers)
 
 
-def _axes(end: float, bottom: float) -> tuple[Spec, Spec]:
-    """Return an axis of ranks from 1 on at the top, and a hidden axis of depths."""
+def _axes(start: float, end: float, bottom: float) -> tuple[Spec, Spec]:
+    """Return an axis of the ranks at the top, and a hidden axis of depths."""
     ink = {"domainColor": "currentColor", "tickColor": "currentColor"}
     axis = {"orient": "top", "tickMinStep": 1, "grid": False, "domain": True, "ticks": True, **ink}
     exact = {"nice": False, "zero": False}
-    x = vega.quantity("x", title="mean rank", scale={"domain": [1.0, end], **exact}, axis=axis)
+    x = vega.quantity("x", title="mean rank", scale={"domain": [start, end], **exact}, axis=axis)
     return x, vega.quantity("y", axis=None, scale={"domain": [bottom, 0.0], **exact})
 
 

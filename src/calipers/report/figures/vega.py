@@ -10,7 +10,7 @@ not be unique in a page.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 Spec = dict[str, Any]
@@ -68,9 +68,12 @@ INVISIBLE_SUFFIX = "\u200c"
 
 def _escape_property_names(node: Any) -> Any:
     """Return a node of a spec in which no name is that of a property of all JavaScript objects."""
+    # The rows of data have hundreds of thousands of values, most of which are numbers.
+    if isinstance(node, float | int | None):
+        return node
     if isinstance(node, str):
         return f"{node}{INVISIBLE_SUFFIX}" if node in JAVASCRIPT_PROPERTIES else node
-    if isinstance(node, Mapping):
+    if isinstance(node, dict):
         return {
             _escape_property_names(key): _escape_property_names(value)
             for key, value in node.items()
@@ -209,17 +212,25 @@ _Box = tuple[float, float, float, float]
 
 
 def label_marks(
-    names: Sequence[str], positions: Sequence[tuple[float, float]], width: int, height: int
+    names: Sequence[str],
+    positions: Sequence[tuple[float, float]],
+    width: int,
+    height: int,
+    max_overlap: float = math.inf,
 ) -> Iterator[tuple[Spec, list[int]]]:
     """Yield the marks of labels next to points, and the indices of the labels of each mark.
 
-    ``positions`` are in pixels from the upper left corner.
+    ``positions`` are in pixels from the upper left corner. A label of which more than the
+    proportion ``max_overlap`` would be on others or outside is left out.
     """
     occupied = [(x - 5, x + 5, y - 5, y + 5) for x, y in positions]
     by_side: dict[tuple[int, int], list[int]] = {}
     for index, (name, (x, y)) in enumerate(zip(names, positions, strict=True)):
         boxes = {side: _box(x, y, name, side) for side in _SIDES}
-        best = min(boxes, key=lambda side: _overlap_area(boxes[side], occupied, width, height))
+        areas = {side: _overlap_area(boxes[side], occupied, width, height) for side in _SIDES}
+        best = min(areas, key=areas.__getitem__)
+        if areas[best] > max_overlap * _LINE * _LETTER * len(name):
+            continue
         occupied.append(boxes[best])
         by_side.setdefault(best, []).append(index)
     for (right, down), indices in by_side.items():
@@ -234,12 +245,17 @@ def name_layers(
     positions: Sequence[tuple[float, float]],
     field: str,
     size: tuple[int, int],
+    max_overlap: float = math.inf,
     **channels: Spec,
 ) -> list[Spec]:
-    """Return the layers of labels next to points; labels are a ``field`` of the rows."""
+    """Return the layers of labels next to points; labels are a ``field`` of the rows.
+
+    Labels that overlap more than ``max_overlap`` are left out, as by :func:`label_marks`.
+    """
+    names = [row[field] for row in rows]
     return [
         layer([rows[i] for i in indices], mark, text=nominal(field), **channels)
-        for mark, indices in label_marks([row[field] for row in rows], positions, *size)
+        for mark, indices in label_marks(names, positions, *size, max_overlap)
     ]
 
 

@@ -113,7 +113,7 @@
     drawn = measure.value;
     const made = element("table", undefined, "differences");
     const head = document.createElement("thead");
-    const level = `${place.dataset.level} interval`;
+    const level = `${place.dataset.level} CI`;
     const margins = measures.some((name) => data.measures[name].length > 6);
     const names = ["Measure", "Difference", level, place.dataset.p, "Verdict"];
     if (margins) names.push("Margin", "p (non-inferiority)", "p (equivalence)");

@@ -121,9 +121,10 @@
   const py = (y) => H - B - y * (H - B - 8);
   function ticks(group, low, high, top) {
     group.replaceChildren();
+    const decimals = Math.min(10, Math.max(0, 2 - Math.floor(Math.log10(high - low || 1))));
     for (const [at, x] of [[low, 0], [high, 1]])
       drawn("text", { x: px(x), y: H - B + 14, "text-anchor": x ? "end" : "start" }, group)
-        .textContent = number(Number(at.toPrecision(3)));
+        .textContent = number(Number(at.toFixed(decimals)) + 0);
     drawn("text", { x: L - 4, y: py(1) + 9, "text-anchor": "end" }, group).textContent = top;
     drawn("text", { x: L - 4, y: py(0), "text-anchor": "end" }, group).textContent = "0";
   }
