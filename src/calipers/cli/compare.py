@@ -320,8 +320,9 @@ def _write_with_values(
     A page is that of the evaluation, which opens with the verdict, the values and their plot.
     """
     page = replace(evaluation, comparison=comparison)
+    charts = replace(report, path=None, opens_report=False)
     if kind in DATA_FORMATS or is_for_papers(kind):
-        write_result(comparison, kind, path, layout=layout)
+        write_evaluation(comparison, kind, path, charts, layout)
     else:
         from calipers.report.documents import DisplayOptions, document, values_document
 
@@ -331,9 +332,9 @@ def _write_with_values(
         else:
             blocks = [*values_document(evaluation, look), *document(comparison, look)]
             write_document(blocks, kind, path)
-    # After the result, as charts need more memory than anything else.
+        charts.write(comparison)
+    # Last, as charts need more memory than anything else.
     replace(report, charts=None).write(page)
-    replace(report, path=None, opens_report=False).write(comparison)
 
 
 values_command: click.Command = Command(
