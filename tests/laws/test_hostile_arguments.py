@@ -427,6 +427,10 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         cal.system_rank_correlation,
         {"evaluation": ranked, "reference": "AP", "measure": "nDCG@2", "n_resamples": 100},
     ),
+    "abstention": (
+        cal.abstention,
+        {"evaluation": one_mean, "confidence": RUN, "measure": "AP", "n_resamples": 100},
+    ),
     "monitor": (cal.monitor, {"score": SCORE, "target": 0.4, "every": 5}),
     "monitor of two systems": (
         cal.monitor,
