@@ -420,7 +420,7 @@ def _to_numbers(column: ColumnProfile) -> FloatArray:
     import numpy as np
 
     if column.is_numeric:
-        return column.column.to_numpy(zero_copy_only=False).astype(np.float64)
+        return np.asarray(column.column.to_numpy(zero_copy_only=False), np.float64)
     first = column.values[0]
     return np.array(
         [
