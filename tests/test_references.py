@@ -9,12 +9,12 @@ ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "references.md").read_text(encoding="utf-8")
 ENTRIES = set(re.findall(r"^- ([^(]+) \((\d{4})\)\. \S", PAGE, re.MULTILINE))
 
-#: Where works are named: code, and pages but this one.
+#: Where works are named: code, and pages but this one, and the paper, which has a bibliography of its own.
 NAMING = [
     path
     for folder, kind in (("src", "py"), ("core/src", "rs"), ("docs", "md"), ("benchmarks", "py"))
     for path in (ROOT / folder).rglob(f"*.{kind}")
-    if path.name != "references.md"
+    if path.name != "references.md" and path.parent.name != "paper-joss"
 ]
 
 NAME = r"(?:[Vv]an (?:der )?)?[^\W\d_a-z][^\W\d_]+(?:-[^\W\d_]+)*"

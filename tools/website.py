@@ -242,7 +242,8 @@ def main() -> None:
     """Write every page, those of docs/ and those that are made, into the folder given."""
     to = Path(sys.argv[1])
     shutil.rmtree(to, ignore_errors=True)
-    shutil.copytree(ROOT / "docs", to)
+    # The paper is for a journal, which sets it.
+    shutil.copytree(ROOT / "docs", to, ignore=shutil.ignore_patterns("paper-joss"))
     for name, own in ELSEWHERE.items():
         (to / own).write_text((ROOT / name).read_text("utf-8"), "utf-8")
     generated = {"measures/index.md": catalogue(), "python.md": names(), "llms.txt": for_models()}
