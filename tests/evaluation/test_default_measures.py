@@ -97,8 +97,8 @@ def test_the_command_takes_the_same_text(tmp_path: Path) -> None:
             "calipers",
             *command,
             flag,
-            "default+informedness,recall@specificity=0.9",
+            "default+informedness,recall@precision=0.9",
         ]
         done = subprocess.run(line, capture_output=True, check=True)
         found = {e["measure"] for e in json.loads(done.stdout)["estimates"]}
-        assert {"AUC", "MCC", "informedness", "recall@specificity=0.9"} <= found
+        assert {"AUC", "MCC", "informedness", "recall@precision=0.9"} <= found
