@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -180,3 +181,49 @@ def test_labels_are_short_and_differ() -> None:
     found = unique_labels(["x" * 100 + "1" + "y" * 50, "x" * 100 + "2" + "y" * 50, "short"])
     assert len(set(found.values())) == 3
     assert all(len(label) < 70 for label in found.values())
+
+
+def test_a_narrow_terminal_leaves_out_details_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    comparison = retrieval().comparison
+    assert comparison is not None
+    written: dict[int, str] = {}
+    for width in (400, 90):
+        monkeypatch.setenv("COLUMNS", str(width))
+        terminal = Terminal()
+        Text().print(document(comparison, DisplayOptions(Text.medium, "long")), terminal)
+        written[width] = re.sub(r"\x1b\[[0-9;]*m", "", terminal.getvalue())
+    assert "Columns that do not fit" not in written[400]
+    [line] = [t for t in written[90].splitlines() if t.startswith("Columns that do not fit: ")]
+    names = line.removeprefix("Columns that do not fit: ").rstrip(".").split(", ")
+    assert "test" in names
+    [head] = [t for t in written[90].splitlines() if t.startswith("measure ")]
+    [whole_head] = [t for t in written[400].splitlines() if t.startswith("measure ")]
+    for name in names:
+        assert name in whole_head
+        assert f" {name}" not in head
+    for name in ("systems", "difference", "95% CI", " p"):
+        assert name in head
+
+
+def test_brief_slices_are_those_of_the_primary_measure() -> None:
+    rng = np.random.default_rng(2)
+    truth = rng.normal(size=120)
+    predicted = {name: truth + rng.normal(size=120) for name in "ab"}
+    evaluation = cal.regression(
+        truth, predicted, slices={"site": rng.choice(list("wxyz"), 120)},
+        measures=["RMSE", "MAE", "R2", "MedAE"], interval="analytic",
+    )  # fmt: skip
+    brief, whole = (
+        Text().write(document(evaluation, DisplayOptions(Text.medium, is_brief=is_brief)))
+        for is_brief in (True, False)
+    )
+    rows = {
+        t: [x.split()[:2] for x in t.partition("Slices by site")[2].splitlines()]
+        for t in (brief, whole)
+    }
+    assert [r[1] for r in rows[brief] if r and r[0] == "RMSE"][:4] == list("wxyz")
+    assert not [r for r in rows[brief] if r and r[0] in ("MAE", "R2", "MedAE")]
+    assert {r[0] for r in rows[whole] if r} >= {"RMSE", "MAE", "R2", "MedAE"}
+    assert "--all also shows slices by 3 other measures." in brief
+    assert brief.splitlines()[-2:] == whole.splitlines()[-2:]  # the verdict

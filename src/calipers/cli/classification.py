@@ -290,8 +290,10 @@ def _select_measures(
     If the thresholds of a table are given ``is_table_only``, without --threshold, measures of the
     confusion matrix are for that table only.
     """
-    from calipers.evaluation.shared import DEFAULT, set_prevalence
+    from calipers.evaluation.shared import set_prevalence
+    from calipers.measures.name_parsing import DEFAULT, split_measures
 
+    measures = tuple(map(str, split_measures(measures)))
     if is_table_only:
         count_measures = _count_measures(measures)
         remaining = tuple(name for name in measures if name not in count_measures)
@@ -341,11 +343,14 @@ def _add_threshold_table(
 
 def _count_measures(measures: Sequence[str]) -> list[str]:
     """Return those of the measures that are functions of the confusion matrix."""
-    from calipers.evaluation.shared import DEFAULT
     from calipers.measures import TASKS, parse
+    from calipers.measures.name_parsing import DEFAULT, split_measures
     from calipers.statistics import ConfusionMatrix
 
-    families, names = TASKS["classification"], (name for name in measures if name != DEFAULT)
+    families, names = (
+        TASKS["classification"],
+        (str(name) for name in split_measures(measures) if name != DEFAULT),
+    )
     return [name for name in names if parse(name, families).definition.statistic is ConfusionMatrix]
 
 

@@ -147,7 +147,7 @@ def agreement(
         Order of the categories; by default numeric or alphabetical.
     measures : str, Measure, or list of such, optional
         Names of measures; ``calipers measures`` lists them. ``"default"`` stands for the default
-        measures.
+        measures, and ``"default+A,B"`` adds measures to these.
     primary : str, optional
         Primary measure, by default the first. p-values of the other measures are adjusted as a
         separate family.

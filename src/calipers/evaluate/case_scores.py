@@ -160,8 +160,9 @@ def scores(
         each vary, as in a fixed benchmark that is run again.
     measures : str, Measure, or list of such, optional
         Names of measures; ``calipers measures`` lists them. ``"default"`` stands for the default
-        measures. The pass rate of other scores than 0 and 1 states what passes: ``"pass-rate@4"``
-        is the proportion of cases with a score of 4 or more.
+        measures, and ``"default+A,B"`` adds measures to these. The pass rate of other scores than 0
+        and 1 states what passes: ``"pass-rate@4"`` is the proportion of cases with a score of 4 or
+        more.
     primary : str, optional
         Primary measure, by default the first. p-values of the other measures are adjusted as a
         separate family.

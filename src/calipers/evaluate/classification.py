@@ -180,7 +180,7 @@ def classification(
         of which those with a label are known.
     measures : str, Measure, or list of such, optional
         Names of measures; ``calipers measures`` lists them. ``"default"`` stands for the default
-        measures.
+        measures, and ``"default+A,B"`` adds measures to these.
     undefined : {'nan', 'zero', 'one', 'omit'}, default='nan'
         Value of a measure of labels that is undefined, such as precision without positive
         predictions: ``"nan"``, or by convention ``"zero"`` or ``"one"``, as scikit-learn's

@@ -255,7 +255,8 @@ def clustering(
         points, of which those with a label are known.
     measures : str, Measure, or list of such, optional
         Names of measures; ``calipers measures`` lists them. ``"default"`` stands for the default
-        measures. ``silhouette[c]`` is the mean of the cluster called c.
+        measures, and ``"default+A,B"`` adds measures to these. ``silhouette[c]`` is the mean of the
+        cluster called c.
     conventions : str, optional
         Conventions of another tool: ``"trec_eval"``, ``"ir_measures"``, ``"beir"``, ``"mteb"``,
         ``"msmarco"``, ``"ntcireval"``, ``"sklearn"`` or ``"ydf"``. It sets the options in which the

@@ -154,9 +154,10 @@ def multilabel(
         of which those with a label are known.
     measures : str, Measure, or list of such, optional
         Names of measures; ``calipers measures`` lists them. ``"default"`` stands for the default
-        measures. Example-based measures (``"example-F1"``, ``"LRAP"``); any measure of
-        :func:`classification` on one label (``"recall[sun]"``, ``"AUC[sun]"``); and averages over
-        labels (``"macro-F1"``, ``"micro-AUC"``, ``"weighted-AP"``, ``"macro-Brier"``).
+        measures, and ``"default+A,B"`` adds measures to these. Example-based measures
+        (``"example-F1"``, ``"LRAP"``); any measure of :func:`classification` on one label
+        (``"recall[sun]"``, ``"AUC[sun]"``); and averages over labels (``"macro-F1"``,
+        ``"micro-AUC"``, ``"weighted-AP"``, ``"macro-Brier"``).
     undefined : {'nan', 'zero', 'one', 'omit'}, default='nan'
         Value of a measure of labels that is undefined, such as precision without positive
         predictions: ``"nan"``, or by convention ``"zero"`` or ``"one"``, as scikit-learn's

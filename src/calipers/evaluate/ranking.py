@@ -163,8 +163,9 @@ def ranking(
         groups, of which those with human grades are known.
     measures : str, Measure, or list of such, optional
         Names of measures; ``calipers measures`` lists them. ``"default"`` stands for the default
-        measures. The measures of :func:`calipers.retrieval`, where each row is a document that is
-        both judged and retrieved. ``"NDCG@5"`` uses the gains of ``dcg``.
+        measures, and ``"default+A,B"`` adds measures to these. The measures of
+        :func:`calipers.retrieval`, where each row is a document that is both judged and retrieved.
+        ``"NDCG@5"`` uses the gains of ``dcg``.
     undefined : {'nan', 'zero'}, default='nan'
         ``"nan"``: a group whose value is undefined (for example, without relevant rows) is left out
         of the mean and counted. ``"zero"``: it scores 0.

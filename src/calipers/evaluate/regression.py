@@ -178,7 +178,7 @@ def regression(
         Number of time steps in a season: the naive forecast repeats the value of a season ago.
     measures : str, Measure, or list of such, optional
         Names of measures; ``calipers measures`` lists them. ``"default"`` stands for the default
-        measures.
+        measures, and ``"default+A,B"`` adds measures to these.
     conventions : str, optional
         Conventions of another tool: ``"trec_eval"``, ``"ir_measures"``, ``"beir"``, ``"mteb"``,
         ``"msmarco"``, ``"ntcireval"``, ``"sklearn"`` or ``"ydf"``. It sets the options in which the

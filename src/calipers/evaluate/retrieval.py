@@ -33,12 +33,17 @@ from calipers.evaluation.conventions import TREC_CUTOFFS
 from calipers.evaluation.default_comparison import default_comparison
 from calipers.evaluation.finding_inputs import from_labeled_topics, from_runs
 from calipers.evaluation.options import MeasureNames, make_settings
-from calipers.evaluation.shared import StatisticsByType, full_measure_name, select_measures
+from calipers.evaluation.shared import (
+    StatisticsByType,
+    full_measure_name,
+    select_measures,
+)
 from calipers.evaluation.stored_predictions import Baseline, add_stored_topics, baseline_provenance
 from calipers.evaluation.topic_scores import DOCUMENT_ORDERS, TopicScores
 from calipers.lazy_dataclasses import dataclass
 from calipers.measures import Measure, parse
 from calipers.measures.judgment_bounds import MAX_UNRETRIEVED, mean_bounds, value_bounds
+from calipers.measures.name_parsing import split_measures
 from calipers.report.headlines import format_names
 from calipers.report.safe_names import join_words, shorten_name
 from calipers.results import Curve, Evaluation
@@ -97,14 +102,11 @@ MEASURE_SETS = {
 
 def expand_measure_sets(measures: MeasureNames | None) -> list[str | Measure] | None:
     """Return the requested measures, with names of measure sets expanded."""
-    from calipers.measures import Measure
-
     if measures is None:
         return None
-    requested = [measures] if isinstance(measures, str | Measure) else measures
     return [
         expanded
-        for m in requested
+        for m in split_measures(measures)
         for expanded in (MEASURE_SETS.get(m.lower(), (m,)) if isinstance(m, str) else (m,))
     ]
 
@@ -614,9 +616,9 @@ def retrieval(
         highest judged grade.
     measures : str, Measure, or list of such, optional
         Names of measures; ``calipers measures`` lists them. ``"default"`` stands for the default
-        measures. ``"official"`` stands for the default measures of trec_eval, ``"all_trec"`` for
-        all of its measures, ``"set"`` for set measures, macro-averaged over topics and pooled,
-        ``"diversity"`` for those of subtopics.
+        measures, and ``"default+A,B"`` adds measures to these. ``"official"`` stands for the
+        default measures of trec_eval, ``"all_trec"`` for all of its measures, ``"set"`` for set
+        measures, macro-averaged over topics and pooled, ``"diversity"`` for those of subtopics.
     undefined : {'nan', 'zero'}, default='nan'
         ``"nan"``: a topic whose value is undefined (for example, without relevant documents) is
         left out of the mean and counted. ``"zero"``: it scores 0, as trec_eval averages.

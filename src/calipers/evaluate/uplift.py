@@ -109,7 +109,7 @@ def uplift(
         or whose id is missing from one of the tables; a note reports how many and why.
     measures : str, Measure, or list of such, optional
         Names of measures; ``calipers measures`` lists them. ``"default"`` stands for the default
-        measures.
+        measures, and ``"default+A,B"`` adds measures to these.
     primary : str, optional
         Primary measure, by default the first. p-values of the other measures are adjusted as a
         separate family.

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.lazy_dataclasses import dataclass
-from calipers.measures import Measure
 from calipers.measures.definition import ALIAS_SEPARATOR
+from calipers.measures.name_parsing import split_measures
 from calipers.measures.tool_names import translate_tool_name
 
 if TYPE_CHECKING:
@@ -254,7 +254,7 @@ def set_conventions(
         requested = default
     if requested is None:
         return []
-    names = [requested] if isinstance(requested, str | Measure) else list(requested)
+    names = split_measures(requested)
     if default is not None:
         # Names that stand for the measures that the tool reports.
         names = [n for name in names for n in (default if name in _DEFAULTS else [name])]

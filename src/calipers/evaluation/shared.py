@@ -16,7 +16,7 @@ from calipers.evaluation.arguments import check_finite
 from calipers.evaluation.options import MeasureNames, inference_provenance
 from calipers.measures import TASKS, Measure, parse, parse_by_task
 from calipers.measures.averages import UNDEFINED_VALUES
-from calipers.measures.name_parsing import deduplicate
+from calipers.measures.name_parsing import DEFAULT, deduplicate, split_measures
 from calipers.results import Definition
 from calipers.results.estimate import DEFAULT_SYSTEM_NAME
 from calipers.results.finding import define_measure
@@ -136,28 +136,14 @@ def to_time_order(values: Any, repeats: RowRepeats) -> TimeOrder | None:
     return TimeOrder(repeats(codes), n_times)
 
 
-#: Name that stands for the default measures among requested ones.
-DEFAULT = "default"
-
-
 def has_defaults(requested: MeasureNames | None) -> bool:
     """Return whether the default measures are among the requested ones."""
-    return (
-        requested is None
-        or requested == DEFAULT
-        or (not isinstance(requested, Measure) and DEFAULT in requested)
-    )
+    return requested is None or DEFAULT in split_measures(requested)
 
 
 def expand_defaults(requested: MeasureNames | None, default: Sequence[str]) -> list[str | Measure]:
     """Return the requested measures, with the default measures written out."""
-    names = (
-        [DEFAULT]
-        if requested is None
-        else [requested]
-        if isinstance(requested, str | Measure)
-        else requested
-    )
+    names = [DEFAULT] if requested is None else split_measures(requested)
     if not names:
         raise InputError("no measure was requested")
     return [measure for name in names for measure in (default if name == DEFAULT else (name,))]
@@ -222,7 +208,7 @@ def select_measures(
             raise InputError(
                 f"{measure} is a measure of {measure.definition.family}, not of {task}"
             )
-    user_measures = [requested] if isinstance(requested, str | Measure) else [*(requested or ())]
+    user_measures = split_measures(requested or ())
     names = expand_defaults(requested, default)
     measures = [
         m if n in user_measures else replace(m, note="")

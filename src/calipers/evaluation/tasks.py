@@ -168,13 +168,13 @@ OPTIONS: Mapping[str, Argument] = {
         Argument(
             "measures",
             "Measure to report, such as nDCG@10. Repeatable; `calipers measures` lists them, and "
-            "'default' stands for the default measures.",
-            flag="-m --measure",
+            "'default' stands for the default measures. 'default+A,B' adds measures to these.",
+            flag="-m --measures --measure",
             metavar="NAME",
             kind="measure",
             is_repeatable=True,
             description='Names of measures; ``calipers measures`` lists them. ``"default"`` '
-            "stands for the default measures.",
+            'stands for the default measures, and ``"default+A,B"`` adds measures to these.',
             type="str, Measure, or list of such",
             annotation="MeasureNames | None",
         ),

@@ -226,7 +226,7 @@ def cross_validate(
         Number of folds within the training rows that choose a threshold; 5 by default.
     measures : str, Measure, or list of such, optional
         Names of measures; ``calipers measures`` lists them. ``"default"`` stands for the default
-        measures.
+        measures, and ``"default+A,B"`` adds measures to these.
     undefined : {'nan', 'zero', 'one', 'omit'}, default='nan'
         Value of a measure of labels that is undefined, such as precision without positive
         predictions: ``"nan"``, or by convention ``"zero"`` or ``"one"``, as scikit-learn's

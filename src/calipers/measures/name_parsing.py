@@ -305,6 +305,34 @@ def _set_alias(measure: Measure, names: Iterable[str]) -> Measure:
     return replace(measure, alias=ALIAS_SEPARATOR.join(names))
 
 
+#: Name that stands for the default measures among requested ones.
+DEFAULT = "default"
+
+
+#: Commas between measures, not those between parameters or in names of classes.
+_COMMA = re.compile(r",(?![^(\[]*[)\]])")
+
+
+def split_measures(requested: str | Measure | Iterable[str | Measure]) -> list[str | Measure]:
+    """Return the requested measures one by one.
+
+    ``"default+nDCG@5,P@5"`` stands for the default measures and those added.
+
+    Examples
+    --------
+    >>> split_measures("default+cost(cost_fp=1,cost_fn=5),MCC")
+    ['default', 'cost(cost_fp=1,cost_fn=5)', 'MCC']
+    """
+    measures: list[str | Measure] = []
+    for name in [requested] if isinstance(requested, str | Measure) else requested:
+        if isinstance(name, str) and name.startswith(f"{DEFAULT}+"):
+            added = map(str.strip, _COMMA.split(name.removeprefix(f"{DEFAULT}+")))
+            measures += [DEFAULT, *filter(None, added)]
+        else:
+            measures.append(name)
+    return measures
+
+
 def parse_by_task(
     text: str, first: str | None = None, defaults: Mapping[str, Any] | None = None
 ) -> Iterator[Measure]:

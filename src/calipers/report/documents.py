@@ -49,6 +49,7 @@ from calipers.report.grouping import group_by
 from calipers.report.headlines import (
     MAX_SHOWN_PAIRS,
     comparison_headlines,
+    format_names,
     headlines,
     omitted_pairs_note,
     other_measures_sentence,
@@ -68,7 +69,13 @@ from calipers.report.tables import (
     slice_groups,
     within_rows,
 )
-from calipers.report.verdict import adjustment_text, difference_sentences, group_by_pair, p_heading
+from calipers.report.verdict import (
+    adjustment_text,
+    difference_sentences,
+    group_by_pair,
+    outcome,
+    p_heading,
+)
 from calipers.report.wide import in_rank_order, is_wide
 from calipers.report.writers import get_writer, known_formats, list_formats
 from calipers.results import (
@@ -115,6 +122,8 @@ _IN_VERDICT = "no-significant-difference"
 MAX_UNFOLDED_MEASURES = 7
 #: The largest number of measures in the columns of a summary.
 MAX_WIDE_MEASURES = {Medium.NOTEBOOK: 5, Medium.CONSOLE: 3}
+#: The largest number of slices and measures that a brief document shows.
+MAX_BRIEF_SLICE_ROWS = 12
 # Blank line on a terminal, before notes.
 _LINE = Lines([])
 # Additional blank line after folded differences.
@@ -827,6 +836,9 @@ def slices_document(
         yield from _slices_by_measure(all_slices, evaluation)
         yield from _systems_within_by_measure(all_slices)
         return
+    hidden_note = ""
+    if look is not None and look.is_brief and evaluation is not None:
+        all_slices, hidden_note = _brief_slices(all_slices, wide.primary_measure(evaluation))
     for title, (by_column, omission_note) in (
         ("Slices by", tables.slice_tables(all_slices)),
         ("Comparisons within slices of", tables.within_slice_tables(all_slices)),
@@ -837,6 +849,30 @@ def slices_document(
         if omission_note:
             yield Lines([omission_note])
     yield from filter(None, [_slice_marks(all_slices)])
+    if hidden_note:
+        yield Lines([hidden_note])
+
+
+def _brief_slices(all_slices: Slices, primary: str) -> tuple[Slices, str]:
+    """Return the slices by the primary measure if there are many, and a note on the others."""
+    rows = {(s.column, s.slice, s.estimate.measure) for s in all_slices}
+    hidden = {measure for _, _, measure in rows} - {primary}
+    if len(rows) <= MAX_BRIEF_SLICE_ROWS or len(hidden) < 2:
+        return all_slices, ""
+    significant = {
+        measure for s in all_slices
+        if (measure := s.estimate.measure) in hidden and outcome(s.vs_rest).is_significant
+    }  # fmt: skip
+    selected = replace(
+        all_slices,
+        all=tuple(s for s in all_slices if s.estimate.measure == primary),
+        differences=tuple(d for d in all_slices.differences if d.difference.measure == primary),
+    )
+    note = f"--all also shows slices by {len(hidden)} other measures."
+    if significant:
+        names = format_names(list(map(shorten_name, sorted(significant))))
+        note += f" A slice differs significantly from all other rows by {names}."
+    return selected, note
 
 
 def _slices_by_measure(all_slices: Slices, evaluation: Evaluation) -> Iterator[Block]:

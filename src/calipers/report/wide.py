@@ -211,8 +211,11 @@ def in_rank_order(evaluation: Evaluation) -> Evaluation:
     rank = {name: i for i, name in enumerate(rank_systems(evaluation))}
     comparison, slices = evaluation.comparison, evaluation.slices
 
+    def position(system: str) -> int:
+        return rank.get(system, len(rank))
+
     def lead(d: Difference) -> Difference:
-        is_led = comparison is None or rank[d.system] < rank[d.baseline]
+        is_led = comparison is None or position(d.system) <= position(d.baseline)
         return d if is_led or not is_symmetric(d, comparison) else turn(d)
 
     if slices is not None:
@@ -223,7 +226,7 @@ def in_rank_order(evaluation: Evaluation) -> Evaluation:
         differences = sorted(
             map(lead, comparison),
             key=lambda d: (
-                measure_index[d.measure], sorted((rank[d.system], rank[d.baseline]))
+                measure_index[d.measure], sorted((position(d.system), position(d.baseline)))
             ),
         )  # fmt: skip
         comparison = replace(comparison, differences=tuple(differences))

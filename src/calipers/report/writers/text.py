@@ -23,7 +23,7 @@ from calipers.report.blocks import (
     simplify,
 )
 from calipers.report.safe_names import escape_unprintable, shorten_name
-from calipers.report.tables import KEY, LINED, NUMBER, NUMBERS, Column
+from calipers.report.tables import KEY, LINED, METHOD, NUMBER, NUMBERS, VALUE, Column
 from calipers.report.text_columns import align_table, record_lines, split_columns
 from calipers.report.wide import BEST_MARK, has_signs, signs_key, text_tables
 from calipers.report.writers.base import Writer
@@ -188,9 +188,14 @@ def _width(column: Column) -> int:
 def _print_columns(columns: Sequence[Column], console: Console, *, first: bool = False) -> None:
     """Print a table, after a blank line unless it comes ``first``.
 
-    If a terminal is too narrow, each row is a block of lines: its keys, then all other cells.
+    If a terminal is too narrow, columns of details are left out; if that is not enough, each row is
+    a block of lines: its keys, then all other cells.
     """
     widths = _widths(columns, console.width) if console.is_terminal else {}
+    omitted: list[str] = []
+    if widths is None and (narrow := _without_details(columns, console.width)):
+        omitted = [column.name for column in columns if column not in narrow]
+        columns, widths = narrow, _widths(narrow, console.width)
     if widths is None:
         keys = [c.name for c in columns if c.kind is KEY] or [columns[0].name]
         lines = list(record_lines({c.name: c.cells for c in columns}, keys, console.width))
@@ -200,7 +205,27 @@ def _print_columns(columns: Sequence[Column], console: Console, *, first: bool =
         lines = capture.get().splitlines()
     if not console.is_terminal:  # there no blanks pad every line
         lines = [line.rstrip() for line in lines]
+    if omitted:
+        lines += ["", f"Columns that do not fit: {', '.join(omitted)}."]
     console.file.write("\n".join([*([] if first else [""]), *lines, ""]))
+
+
+def _without_details(columns: Sequence[Column], width: int) -> list[Column]:
+    """Return the columns that fit without details, such as effects and tests; empty if none do.
+
+    A table is about the numbers in the column of its value, which stays with its interval, p-value
+    and verdict.
+    """
+    if not any(column.role is VALUE for column in columns):
+        return []
+    # The last ones go first, before them the methods.
+    details = [c for c in columns[::-1] if c.role in (METHOD, None) and c.kind is not KEY]
+    remaining = list(columns)
+    for column in sorted(details, key=lambda c: c.role is not METHOD):
+        remaining.remove(column)
+        if _widths(remaining, width) is not None:
+            return remaining
+    return []
 
 
 #: Between two columns of a table; and how narrow names and remarks may be folded.
