@@ -61,6 +61,10 @@ PROMISES = {
     "data/test_pipes.py::test_runs",
     "Judgments and runs beyond 4 MiB": "core/test_trec_large.py::test_pipes "
     "cli/test_process.py::test_a_signal_leaves_no_copy_of_the_input",
+    "Compressed text takes memory": "fuzzing/test_fuzzing.py::test_memory_is_in_proportion_to_the_decompressed_text "
+    "fuzzing/test_fuzzing.py::test_memory_is_in_proportion_to_the_rows",
+    "Tables that would take more": "data/test_streams.py::test_a_small_file_of_much_text_is_large "
+    "evaluate/test_case_scores.py::test_a_long_table_above_the_memory_is_read_by_the_command_as_in_python",
     # Files that are written
     "A regular file is replaced": "report/test_files.py::test_a_full_disk_leaves_the_old_file_and_is_told_by_its_name",
     "The mode stays": "report/test_files.py::test_a_file_keeps_its_permissions "

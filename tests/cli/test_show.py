@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 from importlib import resources
 from pathlib import Path
@@ -94,6 +96,28 @@ def test_what_is_no_result_is_refused(tmp_path: Path, opened: list[str]) -> None
     assert not opened
     assert invoke(["show", str(page)]).exit_code == 0
     assert opened == [page.resolve().as_uri()]
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (gzip.compress(b"{}" * 99)[:-9] + b"x" * 9, "its result is damaged: "),
+        (gzip.compress(b"{}" * 99)[:-9], "its result is damaged: "),
+        (b"no gzip", "its result is damaged: "),
+        (gzip.compress(b" " * 2000), "its result is longer than 1,000 bytes, which is the limit"),
+        (gzip.compress(b"\xff"), "not valid JSON: byte 1 is not UTF-8"),
+    ],
+)
+def test_a_page_whose_result_is_damaged_is_refused(
+    content: bytes, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("calipers.data.evaluation_logs.MAX_MEMBER_BYTES", 1000)
+    page = tmp_path / "page.html"
+    element = b'<script type="application/gzip" data-name="result.json">%s</script>'
+    page.write_bytes(element % base64.b64encode(content))
+    error = invoke(["show", str(page), "--format", "csv"]).exception
+    assert isinstance(error, cal.InputError)
+    assert f"page.html: {told}" in str(error)
 
 
 @pytest.mark.slow

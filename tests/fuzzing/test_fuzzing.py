@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib.util
 import os
 import sys
@@ -9,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 pytest.importorskip("starlette", reason="no Starlette: pip install '.[campaign]'")
@@ -105,3 +108,56 @@ def test_valid_files_and_more_cases(fuzzer: ModuleType, kind: str) -> None:
     fuzzer.run_cases(kind, 6, 60)
     assert not failures(fuzzer)
     assert accepted
+
+
+#: Lines of text that compress well, by the file that they fill, and what it is given to.
+REPEATED = {
+    "qrels.txt": ("", "q1 0 a 1\n", "retrieval IN good.run -m AP"),
+    "run.txt": ("", "q1 Q0 a 1 2 t\n", "retrieval good.qrels IN -m AP"),
+    "blank.txt": ("q1 Q0 a 1 2 t\n", "\n", "retrieval good.qrels IN -m AP --interval none"),
+    "qrels.json": ('{"q1":{', '"a":1,', "retrieval IN good.run -m AP"),
+    "t.csv": ("y,s\n", "1,0.5\n0,0.25\n", "classification IN --truth y --score s --interval none"),
+    "t.jsonl": (
+        "",
+        '{"y":1}\n{"y":0}\n',
+        "classification IN --truth y --predicted y --interval none",
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+@pytest.mark.parametrize("packed", ["gz", "zst"])
+@pytest.mark.parametrize("name", REPEATED)
+def test_memory_is_in_proportion_to_the_decompressed_text(
+    fuzz: ModuleType, fuzzer: ModuleType, name: str, packed: str
+) -> None:
+    begin, unit, line = REPEATED[name]
+    text = (begin + unit * ((8 << 20) // len(unit))).encode()
+    compress = gzip.compress if packed == "gz" else fuzz.zstd
+    file = Path(f"{name}.{packed}")
+    file.write_bytes(compress(text))
+    assert file.stat().st_size < len(text) / 200
+    ended = fuzz.run_line(line, file.name)
+    file.unlink()
+    assert ended.code in (0, 3), ended.message
+    assert ended.memory < 14 * len(text) + (64 << 20)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+@pytest.mark.parametrize("form", ["parquet", "feather"])
+def test_memory_is_in_proportion_to_the_rows(
+    fuzz: ModuleType, fuzzer: ModuleType, form: str
+) -> None:
+    rows = 2_000_000
+    table = pa.table({"y": np.arange(rows, dtype=np.int8) % 2, "s": np.full(rows, 0.5)})
+    file = Path(f"rows.{form}")
+    file.write_bytes(fuzz.as_arrow(table, form))
+    line = "classification IN --truth y --score s --interval none -m AUC"
+    ended = fuzz.run_line(line, file.name)
+    size = file.stat().st_size
+    file.unlink()
+    assert size < table.nbytes / 100
+    assert ended.code == 0, ended.message
+    assert ended.memory < 6 * table.nbytes + (64 << 20)

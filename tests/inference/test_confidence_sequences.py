@@ -57,6 +57,12 @@ def test_the_asymptotic_interval_is_narrowest_where_it_is_tuned() -> None:
         assert best < sequences.asymptotic_half_width(1.0, n, 0.95)
 
 
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_asymptotic_intervals_have_the_standard_error_of_the_mean(alternative: str) -> None:
+    interval = sequences.asymptotic_interval(0.4, 0.5, 400, 0.95, alternative=alternative)
+    assert interval.se == pytest.approx(0.5 / 20)
+
+
 def test_asymptotic_intervals_need_requests() -> None:
     few = sequences.asymptotic_interval(0.5, 0.5, 299, 0.95)
     one_sided = sequences.asymptotic_interval(0.02, 0.14, 1000, 0.95, 20)

@@ -14,6 +14,7 @@ from calipers.measures.probabilities import (
     binary_cross_entropies,
     cross_entropy,
     log_losses,
+    ranked_probability_losses,
     squared_errors,
 )
 from calipers.statistics import Moments
@@ -169,3 +170,15 @@ def test_differences_of_functions_of_the_mean_agree_with_the_bootstrap() -> None
         half = (drawn.high - drawn.low) / 2
         assert analytic.low == pytest.approx(drawn.low, abs=0.15 * half)
         assert analytic.high == pytest.approx(drawn.high, abs=0.15 * half)
+
+
+def test_losses_of_clipped_probabilities_and_of_a_single_class() -> None:
+    truth = np.array([1.0, 1.0, 0.0, 0.0])
+    probability = np.array([0.0, 0.5, 0.3, 1.0])
+    expected = -np.log([0.1, 0.5, 0.7, 0.1])
+    both = np.column_stack([1 - probability, probability])
+    for table in (probability, both):
+        assert log_losses(truth, table, 0.1) == pytest.approx(expected)
+    assert log_losses(truth[1:3], probability[1:3]) == pytest.approx(expected[1:3])
+    assert log_losses(np.ones(1), np.ones(1), 0.1) == pytest.approx(-np.log([0.9]))
+    assert list(ranked_probability_losses(np.zeros(3), np.ones((3, 1)))) == [0, 0, 0]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import gzip
+import io
 import re
 import sys
+import zlib
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -98,14 +100,16 @@ def read_result(
     from calipers.results.leaderboard import Leaderboard
     from calipers.results.learning import LearningResult
 
+    compressed = None
     try:
         compressed = _embedded_result(file) if file.lower().endswith(_PAGE_SUFFIXES) else None
         if compressed is not None:
-            result = from_json(gzip.decompress(base64.b64decode(compressed)))
+            result = from_json(_decompress_result(compressed))
         else:
             result = from_json(sys.stdin.buffer.read() if file == DASH else Path(file))
     except InputError as error:
-        raise FileError(f"{file}: {error}" if file == DASH else str(error)) from None
+        is_named = file != DASH and compressed is None
+        raise FileError(str(error) if is_named else f"{file}: {error}") from None
     plans = (result,) if isinstance(result, Plan) else result
     if isinstance(plans, tuple) and all(isinstance(each, Plan) for each in plans):
         return plans
@@ -119,6 +123,23 @@ def read_result(
         return result
     type_name = getattr(type(result), "__name__", "something else")
     raise FileError(f"{file}: holds {type_name}, expected an evaluation, a comparison or a plan")
+
+
+def _decompress_result(compressed: bytes) -> bytes:
+    """Return the JSON of a result in a page, of which no more than a limit is decompressed."""
+    from calipers.data.errors import InputError
+    from calipers.data.evaluation_logs import MAX_MEMBER_BYTES
+
+    try:
+        with gzip.open(io.BytesIO(base64.b64decode(compressed))) as stream:
+            content = stream.read(MAX_MEMBER_BYTES + 1)
+    except (zlib.error, EOFError, OSError, ValueError) as error:
+        raise InputError(f"its result is damaged: {error}") from None
+    if len(content) > MAX_MEMBER_BYTES:
+        raise InputError(
+            f"its result is longer than {MAX_MEMBER_BYTES:,} bytes, which is the limit"
+        )
+    return content
 
 
 #: The result that a page offers as a file.
