@@ -55,7 +55,7 @@ def _bca(statistic: Callable[..., Any], *columns: Floats) -> Interval:
     """SciPy's default bootstrap, with as many replicates as Calipers has here."""
     how: dict[str, Any] = {"paired": True, "n_resamples": RESAMPLES, "method": "BCa"}
     made = stats.bootstrap(columns, statistic, rng=np.random.default_rng(0), **how)
-    return made.confidence_interval
+    return float(made.confidence_interval.low), float(made.confidence_interval.high)
 
 
 def _mean(loss: Floats) -> Interval:
@@ -64,12 +64,14 @@ def _mean(loss: Floats) -> Interval:
 
 def _t(values: Floats) -> Interval:
     weights = importlib.import_module("statsmodels.stats.weightstats")
-    return weights.DescrStatsW(values).tconfint_mean()
+    low, high = weights.DescrStatsW(values).tconfint_mean()
+    return float(low), float(high)
 
 
 def _wald(hits: Floats) -> Interval:
     proportions = importlib.import_module("statsmodels.stats.proportion")
-    return proportions.proportion_confint(hits.sum(), len(hits))
+    low, high = proportions.proportion_confint(hits.sum(), len(hits))
+    return float(low), float(high)
 
 
 def _named(data: Data, values: Values, system: str = "a") -> tuple[Floats, Floats, Floats]:
@@ -81,7 +83,8 @@ def _named(data: Data, values: Values, system: str = "a") -> tuple[Floats, Float
 
 def _package(name: str, function: str, *columns: Floats, **how: Any) -> Interval:
     made = getattr(importlib.import_module(name), function)(*map(list, columns), **how)
-    return made[1]
+    low, high = made[1]
+    return float(low), float(high)
 
 
 def _f1(truth: Floats, predicted: Floats, axis: int = -1) -> Any:
@@ -91,9 +94,11 @@ def _f1(truth: Floats, predicted: Floats, axis: int = -1) -> Any:
 
 def _area_of_mlstatkit(data: Data, values: Values) -> Interval:
     truth, p, _ = _named(data, values)
-    boot = importlib.import_module("MLstatkit").Bootstrapping
-    made = boot(truth, p, "roc_auc", n_bootstraps=RESAMPLES, random_state=0)
-    return made[1], made[2]
+    made = importlib.import_module("MLstatkit").Delong_test(
+        truth, p, data.systems["b"], n_boot=RESAMPLES, return_auc=False
+    )
+    low, high = made[2]
+    return float(low), float(high)
 
 
 def _ppi(data: Data, values: Values) -> Interval:
@@ -106,7 +111,7 @@ def _ppi(data: Data, values: Values) -> Interval:
 
 def _losses(data: Data, name: str) -> Floats:
     residual = data.systems[name] - data.shared["truth"]
-    return np.abs(residual)
+    return np.asarray(np.abs(residual))
 
 
 @dataclass(frozen=True)
@@ -122,11 +127,11 @@ class Rival:
 
 def _logs(data: Data, name: str) -> Floats:
     truth, p = data.shared["truth"], data.systems[name]
-    return -np.log(np.where(truth, p, 1 - p))
+    return np.asarray(-np.log(np.where(truth, p, 1 - p)))
 
 
 def _squares(data: Data, name: str) -> Floats:
-    return np.square(data.systems[name] - data.shared["truth"])
+    return np.asarray(np.square(data.systems[name] - data.shared["truth"]))
 
 
 def _rows(f: Callable[[Floats, Floats, Floats], Interval]) -> Callable[[Data, Values], Interval]:
@@ -167,7 +172,7 @@ RIVALS: tuple[Rival, ...] = (
         _rows(lambda y, p, c: _package(_FROM, "f1_score", y, c, average="binary")),
     ),
     _two("AUC", f"{_FROM}, DeLong", _rows(lambda y, p, c: _package(_FROM, "roc_auc_score", y, p))),
-    _two("AUC", "MLstatkit, bootstrap", _area_of_mlstatkit),
+    _two("AUC", "MLstatkit, DeLong", _area_of_mlstatkit),
     *_means("two classes", "Brier", _squares),
     *_means("two classes", "log-loss", _logs),
     *_means("numbers", "MAE", _losses),

@@ -28,7 +28,7 @@ import sys
 import time
 import warnings
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -57,7 +57,7 @@ STEP = 0.15
 #: Data sets that confirm a world in a round, whose numbers begin here.
 CONFIRMED, FRESH = 60, 1_000_000
 #: Kinds that are searched together.
-TOGETHER = 10
+TOGETHER = 3
 #: Numbers of worlds begin here in each generation.
 BLOCK = 1000
 #: What is counted of a tally, in the order of the record.
@@ -291,13 +291,24 @@ def badness(key: Key, tally: Tally) -> float | None:
     return (missed + 1) / (silent + 20) if silent >= SETS / 2 else None
 
 
-def worst(worlds: dict[int, Line]) -> dict[Key, int]:
-    """Return the world in which each default does worst."""
+def confirmed(lines: Sequence[Line]) -> dict[str, set[int]]:
+    """Return the worlds in which each measure was confirmed, of lines with fresh data sets."""
+    worlds: dict[str, set[int]] = {}
+    for line in lines:
+        for measure, _ in line.tallies:
+            worlds.setdefault(measure, set()).add(line.task.world)
+    return worlds
+
+
+def worst(worlds: dict[int, Line], among: Mapping[str, set[int]] | None = None) -> dict[Key, int]:
+    """Return the world in which each default does worst; of a measure with worlds ``among`` them."""
     found: dict[Key, tuple[float, int]] = {}
     for world, line in worlds.items():
         for key, tally in line.tallies.items():
             how = badness(key, tally)
-            if how is not None and (key not in found or how > found[key][0]):
+            if how is None or (among and world not in among.get(key[0], {world})):
+                continue
+            if key not in found or how > found[key][0]:
                 found[key] = (how, world)
     return {key: world for key, (_, world) in found.items()}
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
+from calipers.inference.hypotheses import TESTS
 from calipers.measures import definitions
 
 HERE = Path(__file__).parents[2]
@@ -35,6 +36,10 @@ NO_INTERVAL = {
     ("densities", "DBCV"),
     ("costs", "total-cost"),
 }
+
+
+#: Forecasts have this test if it is asked for with a horizon.
+NO_TEST = {"auto", "diebold-mariano"}
 
 
 @pytest.fixture(scope="module")
@@ -148,3 +153,17 @@ def test_the_search_comes_again_and_goes_on(
     # Only data sets that played no part in the search are reported.
     assert max(row.number for row in rows) <= 10
     assert all(json.dumps(of) for of in made.search_page.data(rows))
+
+
+def test_the_page_has_every_test(made: SimpleNamespace) -> None:
+    known = {name: made.search.read(name) for name in made.populations.KINDS}
+    tests = {
+        of.removeprefix("test ")
+        for lines in known.values()
+        for line in filter(made.search.is_fresh, lines)
+        for _, of in line.tallies
+        if of.startswith("test ")
+    }
+    assert set(TESTS) - tests == NO_TEST
+    page = (HERE / "docs" / "worst-worlds.md").read_text("utf-8")
+    assert page == made.search_page.page(known, list(made.search_page.rows(known)))
