@@ -546,12 +546,14 @@ def _has_cluster_error(estimate: PointEstimate) -> bool:
     return estimate.clusters is not None and _has_error(estimate)
 
 
-# Of F1, MCC and such with 100 and 400 rows the paired bootstrap covered the truth as often as the
-# influence of rows did; where it draws too few others than are there, tables as likely as the rows
-# make them take its place.
+# Replicates of cells that hold few rows, or none, vary too little: of two systems that differ on 1 to
+# 5% of 60 to 1,000 rows, the paired bootstrap held the differences of precision, recall, NPV, F1, MCC
+# and balanced accuracy 62 to 100 times of 100, tables as likely as the rows make them 86 to 100 times
+# (±1.5). Where more than 30 rows of each class differ, both do 94 to 96 times, and are as long.
 _PAIRED_COUNT_RULES = (
     MethodRule("units", _has_row_differences, tries=True),
     MethodRule("by error", _has_cluster_error, tries=True),
+    MethodRule("Jeffreys, Dirichlet posterior", _is_simple_sample, tries=True),
     MethodRule("percentile", tries=True),
     MethodRule("Jeffreys, Dirichlet posterior"),
 )
