@@ -495,7 +495,7 @@ def _soft(data: Data, values: Values) -> Callable[..., Any]:
 
 SOFT = replace(
     SEVERAL,
-    name="several classes, shares of assessors",
+    name="several classes, distributions of assessors",
     space=(*SEVERAL.space, Parameter("agreement", 0.0, 6.0)),
     draw=_assessed,
     call=_soft,
