@@ -140,8 +140,8 @@ def test_no_interval_is_none_of_slices_either() -> None:
 )
 def test_what_is_refused(how, message) -> None:
     n_fits: list[int] = []
+    options = {"progress": lambda *_: n_fits.append(1), **how}
     with pytest.raises(InputError, match=message):
-        options = {"progress": lambda *_: n_fits.append(1), **how}
         cal.cross_validate(Ridge(), X, Y, cv=3, measures="MSE", **options)
     assert not n_fits
 

@@ -224,10 +224,12 @@ def _targeted_limits(
 def _targeted_fraction(index: FloatArray, limits: tuple[IntArray, FloatArray]) -> FloatArray:
     """Return the part of each row that is targeted, by the index of its score."""
     n_whole, part = int(limits[0][0]), float(limits[1][0])
-    return (index < n_whole) + part * (index == n_whole)
+    return np.asarray((index < n_whole) + part * (index == n_whole))
 
 
 def _targeted_arms(rows: UpliftRows, volume: float, strategy: str) -> ArmSums:
+    if not rows.n_rows:
+        return ArmSums(*(column.sum(axis=-1, keepdims=True) for column in rows.sums.columns))
     sums, targeted, limits = rows.sums, rows.targeted, _targeted_limits(rows, volume, strategy)
 
     def until(column: str, limit: tuple[IntArray, FloatArray]) -> FloatArray:
