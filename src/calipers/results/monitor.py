@@ -299,7 +299,7 @@ class MonitorResult(JsonSerializable, TidyResult):
         Chart
             Chart, as :meth:`Evaluation.chart` returns it.
         """
-        from calipers.report.charts import monitor_chart
+        from calipers.report.documents import monitor_chart
 
         return monitor_chart(self)
 
