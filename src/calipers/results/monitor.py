@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from calipers.report.charts import Chart
 
 #: Designs: one system, two systems on the same requests, two systems on different requests.
-ONE_SYSTEM, PAIRED, SPLIT = "one system", "paired", "split"
+ONE_SYSTEM: str = "one system"
+PAIRED: str = "paired"
+SPLIT: str = "split"
 DESIGNS = (ONE_SYSTEM, PAIRED, SPLIT)
 
 Design = Annotated[str, Choices(DESIGNS)]
