@@ -111,6 +111,15 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "rare outcomes (1%), tied scores, one in ten rows treated, a treatment by a known propensity, or 40 "
         "clusters.",
     ),
+    "passages": (
+        "Passages",
+        "Text that systems retrieve from articles of which assessors highlighted some, as at INEX.",
+    ),
+    "abstention": (
+        "Abstention",
+        "The normalized area under the abstention curve, of values per topic that a confidence "
+        "knows well, little or not at all.",
+    ),
     "survival": (
         "Times that may be censored",
         "Exponential times whose log hazard is normal and predicted with an error, or almost exactly; "

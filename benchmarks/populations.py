@@ -171,8 +171,7 @@ class Kind:
     `draw` makes the columns of a population, `call` evaluates columns. `many` is the size of the
     population. `measures` are evaluated beside the defaults if any; `totals` grow with the number
     of units. Values of `depends_on_size` depend on the number of units otherwise, and their truth is
-    the mean over data sets of the size. `reference` names the measures of a system against the other,
-    which are no differences.
+    the mean over data sets of the size.
     """
 
     name: str
@@ -495,7 +494,7 @@ def _soft(data: Data, values: Values) -> Callable[..., Any]:
 
 SOFT = replace(
     SEVERAL,
-    name="several classes, shares of assessors",
+    name="several classes, distributions of assessors",
     space=(*SEVERAL.space, Parameter("agreement", 0.0, 6.0)),
     draw=_assessed,
     call=_soft,

@@ -38,7 +38,7 @@ WORLDS, SETS, FRESH = 3, 60, 2_000_000
 NOT_SEARCHED = (
     "p-values, counts that are known and extremes (NumQ, max-error, Dunn, DBCV, total cost, "
     "Hosmer–Lemeshow and its like) have no interval by design.",
-    "Ratings of pairwise battles, interleaving, passages, reviews and overlaps are no measures of the "
+    "Ratings of pairwise battles, interleaving, passages, reviews and overlaps are not measures of the "
     "catalogue with a population of rows; [coverage](coverage.md) has what is known of them.",
     "Whole pages (headlines, findings), several systems, cross-validation, planning and the "
     "Diebold–Mariano test have worlds of their own on that page.",
@@ -240,7 +240,14 @@ def compare(line: Line, kind_rivals: Sequence[Rival]) -> dict[Key, Tally]:
                 tally.interval(by(own[key], ""), value, true, wide)
             try:
                 low, high = map(float, rival.make(data, population.values))
-            except (ImportError, ValueError, ZeroDivisionError, IndexError, TypeError):
+            except (
+                ArithmeticError,
+                AssertionError,
+                ImportError,
+                LookupError,
+                TypeError,
+                ValueError,
+            ):
                 low = high = math.nan
             tally = made.setdefault((kind.name, task.world, *key, rival.name), Tally())
             if math.isnan(low) or math.isnan(high):

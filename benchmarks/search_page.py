@@ -40,17 +40,23 @@ _RARE_TAIL = "Data sets without one of the largest losses have short intervals, 
 #: Measures of counts whose differences go by the paired bootstrap.
 _OF_COUNTS = (
     *("precision", "recall", "specificity", "NPV", "LR[+]", "LR-", "F1", "MCC", "kappa", "Jaccard"),
-    *("balanced-accuracy", "macro-F1", "weighted-F1"),
+    "balanced-accuracy",
 )
 EXPLAINED: Mapping[tuple[str, str, str], str] = {
     **{
-        (kind, measure, of): _FEW_DIFFER
-        for kind in ("two classes*", "several classes*")
+        ("two classes*", measure, of): _FEW_DIFFER
         for measure in _OF_COUNTS
-        for of in ("difference", "test", "margin")
+        for of in ("difference", "margin")
     },
-    **{("numbers*", measure, "value"): _RARE_TAIL for measure in ("RMSE", "MSE", "R2", "NRMSE")},
+    **{
+        ("numbers*", measure, of): _RARE_TAIL
+        for measure in ("RMSE", "MSE", "R2", "NRMSE")
+        for of in ("value", "difference")
+    },
     ("*", "*log-loss", "value"): _RARE_TAIL,
+    ("rankings*", "*", "margin"): (
+        "Few topics differ, and a loss that no topic of a sample shows cannot be detected."
+    ),
 }
 #: What is found of a default, in words.
 WHAT = {

@@ -17,7 +17,8 @@ iteration begins, how far it steps and when it stops, if its root is bracketed (
 quantiles and saddle points, sizes of plans); how far a sum or an integral goes into tails that hold
 nothing; limits of rounding (1e-12); ``<`` for ``<=`` where either side gives the same, as at counts
 that cannot be; guards before what is undefined anyway; a sign, or ±1 for a factor and a divisor,
-where both sides are looked at alike; and ranges that no measure has, such as one from 1 to ∞.
+where both sides are looked at alike; how many orders or neighbors are tried; and ranges that no
+measure has, such as one from 1 to ∞. What runs while a module is imported is not changed.
 With ``--most`` small, the tests that would notice may be among those that are slower.
 """
 

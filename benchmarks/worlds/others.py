@@ -108,7 +108,6 @@ OF_PREFERENCES = (
     *("NumPrefsPoss", "NumPrefsFul", "NumPrefsFulRet", "prefs-simp", "prefs-simp-ret"),
     *("prefs-simp-imp", "prefs-pair", "prefs-pair-ret", "prefs-pair-imp", "prefs-avgjg"),
     *("prefs-avgjg-ret", "prefs-avgjg-imp", "prefs-avgjg-Rnonrel", "prefs-avgjg-Rnonrel-ret"),
-    "prefs-compatibility",
 )
 
 
@@ -292,9 +291,16 @@ def assessors(random: Random, topics: int, measures: tuple[str, ...] = OF_ASSESS
     return _of_groups(random, topics, measures)
 
 
-def preferences(random: Random, topics: int) -> Evaluate:
+def preferences(
+    random: Random, topics: int, measures: tuple[str, ...] = OF_PREFERENCES
+) -> Evaluate:
     """Of two documents a group prefers that of the higher grade."""
-    return _of_groups(random, topics, OF_PREFERENCES)
+    return _of_groups(random, topics, measures)
+
+
+def ranked_preferences(random: Random, topics: int) -> Evaluate:
+    """Preferences, of which a ranking is made."""
+    return preferences(random, topics, ("prefs-compatibility",))
 
 
 def silhouettes(random: Random, points: int) -> Evaluate:
@@ -366,6 +372,7 @@ DESIGNS = (
     ),
     Design("topics", "reviews", reviews, 10_000, "topics", (25, 50), 25),
     Design("topics", "preferences", preferences, 10_000, "topics", (25, 50), 25),
+    Design("topics", "rankings of preferences", ranked_preferences, 10_000, "topics", (25, 50), 25),
     Design("labels", "products of rates", partial(labels, measures=OF_RATES), 2_000_000),
     Design(
         "averages",

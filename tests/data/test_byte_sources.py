@@ -81,10 +81,10 @@ def test_what_is_no_table_is_told_with_its_line(
     ("data", "message"),
     [
         (b'{"a":\n "caf\xe9"}', ":2: the byte 0xe9"),
-        (b'{"a":\n 1,}', ":2: is not valid JSON: Expecting property name"),
+        (b'{"a":\n 1,}', ":2: is not valid JSON: "),
         ('{"a": 1}'.encode("utf-16"), ": is UTF-16, expected UTF-8"),
         (b'{"a": "\0"}', ":1: holds a NUL byte"),
-        (b"[" * 100_000, ": cannot be read as JSON: maximum recursion depth"),
+        (b"[" * 100_000, ": cannot be read as JSON: "),
     ],
 )
 def test_json_that_is_none(data: bytes, message: str, tmp_path: Path) -> None:

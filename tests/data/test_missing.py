@@ -150,7 +150,15 @@ def test_a_mask_of_nothing_changes_nothing() -> None:
     assert cal.regression([1.0, 2.0], np.ma.array([1.0, 500.0], mask=[0, 0]))["MAE"].value == 249
 
 
-NOTHING = (None, float("nan"), np.float64("nan"), np.ma.masked, pd.NA, pd.NaT, np.datetime64("NaT"))
+NOTHING = (
+    None,
+    float("nan"),
+    np.float64("nan"),
+    np.ma.masked,
+    pd.NA,
+    pd.NaT,
+    np.datetime64("NaT", "D"),
+)
 
 
 @pytest.mark.parametrize("nothing", NOTHING, ids=repr)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from pyarrow import parquet
 
 from calipers.engines.accumulators import MAX_DISTINCT_INTEGERS, DistinctValues, PairwiseSum
 from calipers.engines.local import LocalEngine
@@ -309,35 +307,3 @@ def test_distinct_values_come_in_their_order(values: pa.Array) -> None:
     assert found.to_pylist() == list(dict.fromkeys(values.to_pylist()))
     if not pa.types.is_dictionary(values.type):
         assert found.type == values.type
-
-
-#: Prints the peak of the memory of a process that evaluates two systems of a file, in MB.
-PEAK = """
-import resource, sys
-import calipers as cal
-scores = {"a": "a", "b": "b"}
-ev = cal.classification("y", score=scores, data=sys.argv[1], memory=sys.argv[2], measures=["AUC"])
-assert ev.provenance["conventions"].get("engine") == (sys.argv[3] or None)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000)
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="kilobytes of ru_maxrss")
-def test_memory_is_a_bound(tmp_path: Path) -> None:
-    """Beyond what docs/large.md states for the process and the batches of each system."""
-    random, path = np.random.default_rng(0), tmp_path / "rows.parquet"
-    truth = random.integers(0, 2, 3_000_000)
-    scores = {name: truth + random.normal(size=len(truth)) for name in ("a", "b")}
-    parquet.write_table(pa.table({"y": truth, **scores}), path, row_group_size=1 << 18)
-    peaks = {}
-    for memory, engine in {50: "stream", 150: "stream", 4000: ""}.items():
-        done = subprocess.run(
-            [sys.executable, "-c", PEAK, path, f"{memory}MB", engine],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        peaks[memory] = float(done.stdout)
-        assert peaks[memory] < memory + 130 + 2 * 70
-    assert max(peaks[50], peaks[150]) < peaks[4000] / 2

@@ -14,7 +14,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
+from calipers.inference import method_selection
 from calipers.inference.hypotheses import TESTS
+from calipers.inference.settings import Settings
 from calipers.measures import definitions
 
 HERE = Path(__file__).parents[2]
@@ -167,3 +169,40 @@ def test_the_page_has_every_test(made: SimpleNamespace) -> None:
     assert set(TESTS) - tests == NO_TEST
     page = (HERE / "docs" / "worst-worlds.md").read_text("utf-8")
     assert page == made.search_page.page(known, list(made.search_page.rows(known)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("design", ["rows", "clusters", "weights", "series"])
+def test_defaults_hold_in_easy_worlds(made: SimpleNamespace, design: str) -> None:
+    """A truth that is not what samples estimate would look like a bad default."""
+    easy = {
+        "systems": "different",
+        "correlation of systems": 0.5,
+        "prevalence": 0.4,
+        "separation": 1.2,
+        "effect": 0.4,
+        "tail index": np.inf,
+        "ties": 0,
+        "label noise": 0.0,
+        "overconfidence": 1.0,
+        "threshold": "half",
+        "size": 300,
+        "spread of weights": 0.8,
+        "informative weights": 0.8,
+        "clusters": 60,
+        "rows per cluster": 4,
+        "spread of cluster sizes": 0.8,
+        "cluster correlation": 0.5,
+        "autocorrelation": 0.4,
+    }
+    of = population(made, "two classes", design, 40_000, **easy)
+    truth, held, settings = of.truth(), [], Settings(n_resamples=200)
+    for number in range(60):
+        data = of.sample(np.random.default_rng([6, number]))
+        evaluation = of.evaluation(data, interval="none", measures=("AUC", "Brier"))
+        for pair, measure, reading in made.search.readings(evaluation.sources, settings):
+            interval = method_selection.interval(reading)
+            if pair != ("a", "b"):
+                held.append(interval.low <= truth[str(measure)][bool(pair)] <= interval.high)
+    # 240 intervals, four of each data set: 90% and 99% are three standard errors or more away.
+    assert 0.9 <= np.mean(held) <= 0.99

@@ -164,7 +164,10 @@ def test_names_of_sets_are_taken() -> None:
         ({"aliases": (3,)}, r"mine: aliases is \(3,\), expected a tuple of names"),
         ({"shared_names": "AP"}, "mine: shared_names is 'AP', expected a tuple of names"),
         ({"formula": 3}, "mine: the formula is 3, expected a function"),
-        ({"rnage": (0, 1)}, "mine: got an unexpected keyword argument 'rnage'"),
+        (
+            {"rnage": (0, 1)},
+            r"mine: got an unexpected keyword argument 'rnage'(\. Did you mean .*)?",
+        ),
     ],
 )
 def test_what_is_no_definition_is_told(traits: dict[str, Any], says: str) -> None:

@@ -3,14 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-
-use flate2::Compression;
-use flate2::write::GzEncoder;
-use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
 use super::columns::{Columns, Strings};
 use super::contradictions::{Contradiction, Contradictions};
@@ -457,7 +452,7 @@ fn odd_runs_are_read_leniently() {
 #[cfg(unix)]
 #[test]
 fn a_pipe_equals_the_file() {
-    use std::io::pipe;
+    use std::io::{Write as _, pipe};
     use std::os::fd::AsRawFd;
 
     for seed in 0..20 {
@@ -743,61 +738,6 @@ fn columns_equal_the_file() {
                 assert_eq!(run.topics, expected.topics, "seed {seed}");
                 assert_eq!(run.unjudged, expected.unjudged, "seed {seed}");
             }
-        }
-    }
-}
-
-/// A few changes of bytes, whatever they mean.
-fn damaged(random: &mut Random, mut content: Vec<u8>) -> Vec<u8> {
-    for _ in 0..=random.below(3) {
-        let begin = random.below(content.len() as u64 + 1) as usize;
-        let end = content.len().min(begin + 1 + random.below(40) as usize);
-        let chunk = content[begin..end].to_vec();
-        match random.below(6) {
-            0 => content.truncate(begin),
-            1 => drop(content.drain(begin..end)),
-            2 => drop(content.splice(begin..begin, chunk.repeat(9))),
-            3 => drop(content.splice(begin..end, *b"\xff\xc3\x1f\x8b\n nan 1e999 \"")),
-            _ => chunk
-                .iter()
-                .zip(&mut content[begin..end])
-                .for_each(|(old, new)| *new = old ^ (1 << random.below(8))),
-        }
-    }
-    content
-}
-
-#[test]
-fn damaged_files_are_read_alike_or_refused() {
-    for seed in 0..240 {
-        let mut random = Random(seed);
-        let judgments = judgments_of(&random_grades(&mut random));
-        let text = random_run(&mut random, Among::Odd).into_bytes();
-        let whole = match seed % 3 {
-            0 => text,
-            1 => {
-                let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-                encoder.write_all(&text).expect("memory takes it");
-                encoder.finish().expect("memory takes it")
-            }
-            _ => compress_to_vec(&text[..], CompressionLevel::Fastest),
-        };
-        let file = TestFile::new(damaged(&mut random, whole));
-        let ways = WAYS.map(|(threads, budget)| {
-            let options = Options {
-                lenient: seed % 2 == 0,
-                threads,
-                budget,
-                ..OPTIONS
-            };
-            read(&file.0, &judgments, options)
-        });
-        for run in &ways[1..] {
-            assert_eq!(run, &ways[0], "seed {seed}");
-        }
-        let given = Given::from(file.0.as_path());
-        if let Err(failure) = Judgments::from_file(&given, false, 64, &Stop::default()) {
-            report(failure);
         }
     }
 }

@@ -496,7 +496,7 @@ def _to_event(
     for field_name in ("topic", "document"):
         if field_name not in text_fields:
             raise InputError(f"{location}: the {field_name} is missing")
-    grade = _parse_int(location, "grade", fields["grade"])
+    grade = parse_int(location, "grade", fields["grade"])
     if grade is None:
         raise InputError(f"{location}: the grade is missing")
     event = _make_event(
@@ -514,12 +514,13 @@ def _to_event(
         note=text_fields.get("note"),
         time=_to_utc(location, fields.get("time")),
         seconds=None if seconds is None else float(seconds),
-        display_position=_parse_int(location, "display_position", fields.get("display_position")),
-        is_repeat=bool(_parse_int(location, "is_repeat", fields.get("is_repeat"))),
+        display_position=parse_int(location, "display_position", fields.get("display_position")),
+        is_repeat=bool(parse_int(location, "is_repeat", fields.get("is_repeat"))),
     )
 
 
-def _parse_int(location: str, field_name: str, value: Any) -> int | None:
+def parse_int(location: str, field_name: str, value: Any) -> int | None:
+    """Return a whole number of less than 32 bits, or None of a missing value."""
     if value is None:
         return None
     if isinstance(value, bool):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import suppress
 from typing import NoReturn
 
 EXIT_NO_MEMORY = 71
@@ -21,24 +22,36 @@ _FORWARDED = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
 #: Signals by which a process ends that finds no memory.
 _MEMORY_SIGNALS = ("SIGABRT", "SIGBUS", "SIGILL", "SIGSEGV", "SIGTRAP")
 
+#: Numbers of settings of glibc and of Linux.
+_M_ARENA_MAX, _PR_SET_PDEATHSIG = -8, 1
+
 #: Descriptor by which this process, if it is a child, announces that it ends as it means to.
 _announcement: int | None = None
 
 
-#: Address space that OpenBLAS needs when it is loaded: its code, and the memory that it reserves.
-_HEADROOM_BYTES = 1 << 27
+#: Address space that a library needs when it is loaded, for its code, its buffers and its threads.
+_HEADROOM_BYTES = 96 << 20
+_MODULES_WITH_BUFFERS = (
+    "numpy",
+    "pyarrow",
+    "pyarrow.csv",
+    "scipy",
+    "scipy.linalg",
+    "scipy.special",
+)
 
 
 class _Headroom:
-    """Import hook that raises MemoryError if there is too little memory for NumPy and SciPy.
+    """Import hook that raises MemoryError if there is too little memory for a library.
 
-    Where OpenBLAS finds no memory when it is loaded, it may try for ever.
+    Where OpenBLAS finds no memory when it is loaded, it may try for ever, and readers of Arrow that
+    can start only some of their threads wait for the others.
     """
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> None:
         """Check that memory can be mapped, as called by importlib."""
-        if name.startswith(("numpy", "scipy")):
+        if name in _MODULES_WITH_BUFFERS:
             import mmap
 
             try:
@@ -77,6 +90,7 @@ def supervise() -> None:
         os.close(reader)
         _announcement = writer
         sys.meta_path.insert(0, _Headroom)
+        _prepare_child()
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         return
     os.close(writer)
@@ -87,6 +101,16 @@ def supervise() -> None:
     except BlockingIOError:
         is_announced = False
     _end(status, is_announced=is_announced)
+
+
+def _prepare_child() -> None:
+    """Set what only the C library can: less reserved address space, and an end with the parent."""
+    with suppress(Exception):
+        import ctypes
+
+        library = ctypes.CDLL(None)
+        library.mallopt(_M_ARENA_MAX, 1)  # of which each thread reserves 64 MiB
+        library.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # which the parent cannot forward
 
 
 def _wait(child: int, numbers: set[signal.Signals]) -> int:
@@ -112,10 +136,8 @@ def _end(status: int, *, is_announced: bool) -> NoReturn:
     code = os.waitstatus_to_exitcode(status)
     name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
     if not is_announced and code != EXIT_INTERRUPTED and (code >= 0 or name in _MEMORY_SIGNALS):
-        message = (
-            "there is not enough memory for this within the limit of address space (ulimit -v)"
-        )
-        os.write(2, f"calipers: {message}: ended by {name}\n".encode())
+        message = "calipers: there is not enough memory for this (limited by ulimit -v)"
+        os.write(2, f"{message}: ended by {name}\n".encode())
         code = EXIT_NO_MEMORY
     if code < 0:
         signal.signal(-code, signal.SIG_DFL)

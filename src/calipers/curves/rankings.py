@@ -63,8 +63,8 @@ class _TopicChart(CurveChart):
         leading, note = leading_systems(evaluation, (c.system for c in selected))
         curves_by_topic = group_by((c for c in selected if len(c.x)), lambda c: c.series)
         for topic, curves in curves_by_topic.items():
-            drawn = [simplify_line(replace(c, series="")) for c in curves if c.system in leading]
-            figure = self.figure(drawn, evaluation.systems)
+            lines = [simplify_line(replace(c, series="")) for c in curves if c.system in leading]
+            figure = self.figure(lines, evaluation.systems)
             yield replace(
                 figure,
                 title=f"{figure.title}: {shorten_name(topic)}",

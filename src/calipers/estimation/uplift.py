@@ -105,13 +105,13 @@ class UpliftSample(SortedRows):
             return intervals.no_interval("Student t", "undefined_value")
         variance, is_treated = influence.standard_error.se**2, rows.treatment > 0
         is_binary = bool(((rows.truth == 0) | (rows.truth == 1)).all())
+        by_outcome: list[FloatArray] = []
         if is_binary:
-            used = slice(None) if self.weight is None else self.weight > 0
-            actual = influence.column[used]
+            actual = influence.column if self.weight is None else influence.column[self.weight > 0]
             opposite = self._changes(measure, replace(rows, truth=1 - rows.truth), rows)
             assert opposite is not None
-        for outcome in (0.0, 1.0) if is_binary else ():
-            changes = np.where(rows.truth == outcome, actual, opposite)
+            by_outcome = [np.where(rows.truth == x, actual, opposite) for x in (0.0, 1.0)]
+        for changes in by_outcome:
             for arm in (is_treated, ~is_treated):
                 squares = np.square(changes[arm])
                 total = float(squares.sum())

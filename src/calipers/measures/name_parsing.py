@@ -324,7 +324,12 @@ def split_measures(requested: str | Measure | Iterable[str | Measure]) -> list[s
     ['default', 'cost(cost_fp=1,cost_fn=5)', 'MCC']
     """
     measures: list[str | Measure] = []
-    for name in [requested] if isinstance(requested, str | Measure) else requested:
+    names: Iterable[str | Measure]
+    if isinstance(requested, str | Measure) or not isinstance(requested, Iterable):
+        names = [requested]
+    else:
+        names = requested
+    for name in names:
         if isinstance(name, str) and name.startswith(f"{DEFAULT}+"):
             added = map(str.strip, _COMMA.split(name.removeprefix(f"{DEFAULT}+")))
             measures += [DEFAULT, *filter(None, added)]

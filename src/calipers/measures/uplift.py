@@ -206,8 +206,8 @@ def _last_targeted(
     following = np.minimum(n_whole, targeted.shape[-1] - 1)
     size = np.take_along_axis(sums, following, axis=-1)
     above = np.take_along_axis(targeted, following, axis=-1) - size
-    part = np.clip(divide_or_zero(reach - above, size), 0.0, 1.0)
-    return n_whole, np.where((part < _MIN_FRACTION) | (n_whole > following), 0.0, part)
+    fraction = np.clip(divide_or_zero(reach - above, size), 0.0, 1.0)
+    return n_whole, np.where((fraction < _MIN_FRACTION) | (n_whole > following), 0.0, fraction)
 
 
 def _targeted_limits(
@@ -223,19 +223,21 @@ def _targeted_limits(
 
 def _targeted_fraction(index: FloatArray, limits: tuple[IntArray, FloatArray]) -> FloatArray:
     """Return the part of each row that is targeted, by the index of its score."""
-    n_whole, part = int(limits[0][0]), float(limits[1][0])
-    return (index < n_whole) + part * (index == n_whole)
+    n_whole, fraction = int(limits[0][0]), float(limits[1][0])
+    return np.asarray((index < n_whole) + fraction * (index == n_whole))
 
 
 def _targeted_arms(rows: UpliftRows, volume: float, strategy: str) -> ArmSums:
+    if not rows.n_rows:
+        return ArmSums(*(column.sum(axis=-1, keepdims=True) for column in rows.sums.columns))
     sums, targeted, limits = rows.sums, rows.targeted, _targeted_limits(rows, volume, strategy)
 
     def until(column: str, limit: tuple[IntArray, FloatArray]) -> FloatArray:
-        n_whole, part = limit
+        n_whole, fraction = limit
         last = np.minimum(n_whole, len(rows.sorted_predictions.values) - 1)
-        whole = np.take_along_axis(getattr(targeted, column), np.maximum(n_whole - 1, 0), axis=-1)
+        above = np.take_along_axis(getattr(targeted, column), np.maximum(n_whole - 1, 0), axis=-1)
         following = np.take_along_axis(getattr(sums, column), last, axis=-1)
-        return np.asarray(np.where(n_whole > 0, whole, 0.0) + part * following)
+        return np.asarray(np.where(n_whole > 0, above, 0.0) + fraction * following)
 
     names = "treated", "control", "treated_outcome", "control_outcome"
     return ArmSums(*(until(name, limits[k % 2]) for k, name in enumerate(names)))

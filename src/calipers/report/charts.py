@@ -38,9 +38,6 @@ from calipers.results import (
     Definition,
     Estimate,
     Evaluation,
-    Leaderboard,
-    MonitorResult,
-    Plan,
     curve_kinds,
     select_kinds,
 )
@@ -223,27 +220,6 @@ def confusions_chart(confusions: Sequence[ConfusionBase]) -> Chart:
     estimates = tuple(Estimate("", 0.0, system=confusion.system) for confusion in confusions)
     evaluation = Evaluation("confusion", estimates, confusions=tuple(confusions))
     return _chart("confusion", figures(evaluation), None)
-
-
-def leaderboard_chart(board: Leaderboard) -> Chart:
-    """Return the chart of the ratings of a leaderboard."""
-    from calipers.report.figures.leaderboard import figure
-
-    return _chart("leaderboard", [figure(board)] if board.rated else [], None)
-
-
-def monitor_chart(result: MonitorResult) -> Chart:
-    """Return the chart of the looks of a sequential evaluation."""
-    from calipers.report.figures.monitor import figure
-
-    return _chart("confidence sequence", [figure(result)], None)
-
-
-def plan_chart(plan: Plan) -> Chart:
-    """Return the chart of a sample size plan."""
-    from calipers.report.figures.plan import figure
-
-    return _chart("plan", [figure(plan)] if plan.table else [], None)
 
 
 def _chart(kind: str, figures: Sequence[Figure], subject: str | None) -> Chart:

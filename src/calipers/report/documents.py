@@ -94,7 +94,7 @@ from calipers.results import (
     ThresholdTables,
 )
 from calipers.results.estimate import RATER_SET_NAME
-from calipers.results.name_lookup import match_name
+from calipers.results.name_lookup import NO_CHARTS_MESSAGE, lookup_error, match_name
 from calipers.results.serialization import dump_json
 
 if TYPE_CHECKING:
@@ -203,6 +203,32 @@ def learning_chart(result: LearningResult) -> Chart:
 
     chart_figure = figure(result)
     return Chart(chart_figure.kind, (chart_figure,))
+
+
+def leaderboard_chart(board: Leaderboard) -> Chart:
+    """Return the chart of the ratings of a leaderboard."""
+    from calipers.report.charts import Chart
+    from calipers.report.figures.leaderboard import figure
+
+    if not board.rated:
+        raise lookup_error(f"leaderboard: {NO_CHARTS_MESSAGE}")
+    return Chart("leaderboard", (figure(board),))
+
+
+def monitor_chart(result: MonitorResult) -> Chart:
+    """Return the chart of the looks of a sequential evaluation."""
+    from calipers.report.charts import Chart
+    from calipers.report.figures.monitor import figure
+
+    return Chart("confidence sequence", (figure(result),))
+
+
+def plan_chart(plan: Plan) -> Chart:
+    """Return the chart of a sample size plan."""
+    from calipers.report.charts import Chart
+    from calipers.report.figures.plan import figure
+
+    return Chart("plan", (figure(plan),))
 
 
 def document(result: Any, options: DisplayOptions) -> Iterable[Block]:

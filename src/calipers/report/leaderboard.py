@@ -23,9 +23,8 @@ from calipers.report.tables import (
     Column,
     drop_empty_columns,
 )
-from calipers.results import Estimate
+from calipers.results import Estimate, Leaderboard, LeaderboardRow
 from calipers.results.estimate import INTERVAL_REASONS
-from calipers.results.leaderboard import Leaderboard, LeaderboardRow
 
 #: Separators of thousands, which Elo ratings are written without.
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d)")

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from calipers.report import numbers
 from calipers.report.safe_names import shorten_name
 from calipers.report.tables import KEY, NUMBER, NUMBERS, Column, drop_empty_columns
+from calipers.results import ONE_SYSTEM, PAIRED, MonitorLook, MonitorResult
 from calipers.results.estimate import INTERVAL_REASONS
-from calipers.results.monitor import ONE_SYSTEM, PAIRED, MonitorLook, MonitorResult
 
 _HEADINGS = {
     ONE_SYSTEM: "Sequential evaluation",

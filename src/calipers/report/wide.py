@@ -215,8 +215,9 @@ def in_rank_order(evaluation: Evaluation) -> Evaluation:
         return rank.get(system, len(rank))
 
     def lead(d: Difference) -> Difference:
-        is_led = comparison is None or position(d.system) <= position(d.baseline)
-        return d if is_led or not is_symmetric(d, comparison) else turn(d)
+        if comparison is None or position(d.system) <= position(d.baseline):
+            return d
+        return turn(d) if is_symmetric(d, comparison) else d
 
     if slices is not None:
         slice_differences = (replace(s, difference=lead(s.difference)) for s in slices.differences)

@@ -35,7 +35,13 @@ if TYPE_CHECKING:
         TunedThreshold,
         ValidationCurve,
     )
-    from calipers.results.monitor import MonitoredSystem, MonitorLook, MonitorResult
+    from calipers.results.monitor import (
+        ONE_SYSTEM,
+        PAIRED,
+        MonitoredSystem,
+        MonitorLook,
+        MonitorResult,
+    )
     from calipers.results.pareto_fronts import ParetoFront, ParetoRow
     from calipers.results.per_unit import PerUnit
     from calipers.results.plan import LabelSelection, LabelStratum, Plan, PlanRow
@@ -59,7 +65,7 @@ _NAMES_BY_MODULE = {
     "labels": "LabelTable, LabelTables",
     "leaderboard": "Leaderboard, LeaderboardRow",
     "learning": "BiasVariance, LearningCurve, Selection, TunedThreshold, ValidationCurve",
-    "monitor": "MonitorLook, MonitorResult, MonitoredSystem",
+    "monitor": "ONE_SYSTEM, PAIRED, MonitorLook, MonitorResult, MonitoredSystem",
     "pareto_fronts": "ParetoFront, ParetoRow",
     "per_unit": "PerUnit",
     "plan": "LabelSelection, LabelStratum, Plan, PlanRow",
@@ -75,7 +81,9 @@ __all__ = [
     "LAYOUTS",
     "NAN",
     "NORMALIZATIONS",
+    "ONE_SYSTEM",
     "ORIENTATIONS",
+    "PAIRED",
     "SCHEMA",
     "SEVERITIES",
     "BiasVariance",

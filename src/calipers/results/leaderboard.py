@@ -264,7 +264,7 @@ class Leaderboard(JsonSerializable, TidyResult):
         Chart
             Chart, as :meth:`Evaluation.chart` returns it.
         """
-        from calipers.report.charts import leaderboard_chart
+        from calipers.report.documents import leaderboard_chart
 
         return leaderboard_chart(self)
 

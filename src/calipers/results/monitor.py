@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from calipers.report.charts import Chart
 
 #: Designs: one system, two systems on the same requests, two systems on different requests.
-ONE_SYSTEM, PAIRED, SPLIT = "one system", "paired", "split"
+ONE_SYSTEM: str = "one system"
+PAIRED: str = "paired"
+SPLIT: str = "split"
 DESIGNS = (ONE_SYSTEM, PAIRED, SPLIT)
 
 Design = Annotated[str, Choices(DESIGNS)]
@@ -299,7 +301,7 @@ class MonitorResult(JsonSerializable, TidyResult):
         Chart
             Chart, as :meth:`Evaluation.chart` returns it.
         """
-        from calipers.report.charts import monitor_chart
+        from calipers.report.documents import monitor_chart
 
         return monitor_chart(self)
 

@@ -285,7 +285,7 @@ class Plan(JsonSerializable, TidyResult):
         Chart
             Chart, as :meth:`Evaluation.chart` returns it.
         """
-        from calipers.report.charts import plan_chart
+        from calipers.report.documents import plan_chart
 
         return plan_chart(self)
 

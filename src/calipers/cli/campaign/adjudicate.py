@@ -118,6 +118,7 @@ def _table(disputed: list[Disagreement], decided: bool) -> Table:
 
 def _decisions(path: str) -> list[tuple[str, str, int, str | None]]:
     """Read the rows of a table of decisions."""
+    from calipers.campaign.judgment_import import parse_int
     from calipers.data.class_labels import label_name
     from calipers.data.errors import InputError
     from calipers.data.tables import add_location, read_table
@@ -130,11 +131,10 @@ def _decisions(path: str) -> list[tuple[str, str, int, str | None]]:
         names = ("topic", "document", "grade", *(["note"] if "note" in rows.column_names else []))
         decisions = []
         for row_number, row in enumerate(rows.select(names).to_pylist(), 1):
-            grade = row["grade"]
-            if grade is None or isinstance(grade, str) or grade != int(grade):
-                raise InputError(
-                    f"row {row_number}: the grade is {grade!r}, expected a whole number"
-                )
+            location, value = f"row {row_number}", row["grade"]
+            grade = None if isinstance(value, str) else parse_int(location, "the grade", value)
+            if grade is None:
+                raise InputError(f"{location}: the grade is {value!r}, expected a whole number")
             topic, document = label_name(row["topic"]), label_name(row["document"])
-            decisions.append((topic, document, int(grade), row.get("note") or None))
+            decisions.append((topic, document, grade, row.get("note") or None))
     return decisions

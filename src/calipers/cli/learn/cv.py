@@ -20,6 +20,7 @@ from calipers.cli.learn.shared import (
     select_features,
     threshold_options,
 )
+from calipers.cli.memory_limit import EXIT_INTERRUPTED
 from calipers.cli.options import (
     PROPORTION,
     argument_option,
@@ -31,7 +32,6 @@ from calipers.cli.options import (
     repeatable_option,
     text_option,
 )
-from calipers.cli.process import EXIT_INTERRUPTED
 from calipers.cli.shared_options import OutputOptions, output_options
 from calipers.cli.tables import label_columns, read_input_table
 from calipers.cli.wording import options_in_errors

@@ -12,6 +12,7 @@ import click
 
 from calipers.cli.completion import measure_names
 from calipers.cli.files import OutputFile
+from calipers.cli.memory_limit import EXIT_INTERRUPTED
 from calipers.cli.options import (
     PROPORTION,
     Option,
@@ -27,7 +28,6 @@ from calipers.cli.output import (
     format_options,
     write_with_report,
 )
-from calipers.cli.process import EXIT_INTERRUPTED
 from calipers.cli.tables import label_columns, read_input_table
 from calipers.cli.wording import options_in_errors
 from calipers.learning.parameters import (

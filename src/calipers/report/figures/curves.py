@@ -223,7 +223,7 @@ class CurveChart(ChartDefinition):
                 yield self.figure(curves, evaluation.systems, system)
                 continue
             yield from overlay_figures(
-                evaluation, curves, lambda drawn: self.figure(drawn, evaluation.systems), note
+                evaluation, curves, lambda lines: self.figure(lines, evaluation.systems), note
             )
 
     def figure(self, curves: Sequence[Curve], systems: Sequence[str], system: str = "") -> Figure:

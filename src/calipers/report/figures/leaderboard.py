@@ -9,7 +9,7 @@ from calipers.report.blocks import Table
 from calipers.report.figures import vega
 from calipers.report.figures.figure import Figure
 from calipers.report.safe_names import unique_labels
-from calipers.results.leaderboard import Leaderboard
+from calipers.results import Leaderboard
 
 _WIDTH, _ROW_HEIGHT = 460, 20
 #: The largest number of systems in the chart; more are in the table.

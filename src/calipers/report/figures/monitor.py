@@ -8,7 +8,7 @@ from calipers.report import monitor, numbers
 from calipers.report.figures import vega
 from calipers.report.figures.figure import Figure
 from calipers.report.figures.vega import Spec, json_number
-from calipers.results.monitor import MonitorLook, MonitorResult
+from calipers.results import MonitorLook, MonitorResult
 
 _WIDTH, _HEIGHT = 460, 320
 
