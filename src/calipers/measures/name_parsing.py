@@ -324,11 +324,9 @@ def split_measures(requested: str | Measure | Iterable[str | Measure]) -> list[s
     ['default', 'cost(cost_fp=1,cost_fn=5)', 'MCC']
     """
     measures: list[str | Measure] = []
-    names: Iterable[str | Measure]
-    if isinstance(requested, str | Measure) or not isinstance(requested, Iterable):
+    names: Any = requested  # whatever was passed
+    if isinstance(requested, str) or not isinstance(requested, Iterable):
         names = [requested]
-    else:
-        names = requested
     for name in names:
         if isinstance(name, str) and name.startswith(f"{DEFAULT}+"):
             added = map(str.strip, _COMMA.split(name.removeprefix(f"{DEFAULT}+")))
