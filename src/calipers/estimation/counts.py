@@ -715,20 +715,34 @@ class PairedCounts:
         )
 
     def posterior_draws(self, measure: Any) -> FloatArray:
-        """Evaluate the difference on cells drawn from the posterior."""
-        cells, names, plain_measure = self.cells, self.first.matrix.labels, measure
+        """Evaluate the difference on cells drawn from the posterior, of all measures at once."""
+        names = self.first.matrix.labels
         if measure.label is not None and len(names) > 2:
-            plain_measure = measure.plain
-            class_index = names.index(measure.label)
-            cells = cells.against_rest(class_index)
-            names = ("rest", measure.label)
-        batch_differences = []
+            cells = self.cells.against_rest(names.index(measure.label))
+            return self._posterior_differences(cells, ("rest", measure.label), [measure.plain])[0]
+        cache = self._posterior_cache
+        if measure not in cache:
+            measures = dict.fromkeys(
+                (measure, *(m for m in self.first.joint_measures if not m.label or len(names) == 2))
+            )
+            differences = self._posterior_differences(self.cells, names, list(measures))
+            cache.update(zip(measures, differences, strict=True))
+        return cache[measure]
+
+    @cached_property
+    def _posterior_cache(self) -> dict[Any, FloatArray]:
+        return {}
+
+    def _posterior_differences(
+        self, cells: MultinomialCells, names: Sequence[Any], measures: Sequence[Any]
+    ) -> FloatArray:
+        batches = []
         for posterior_cells, counts in cells.draw_posterior(self.first.settings):
             first, second = (
                 posterior_cells.margin_confusion(counts, names, axes) for axes in ((0, 1), (0, 2))
             )
-            batch_differences.append(plain_measure.apply(first) - plain_measure.apply(second))
-        return np.concatenate(batch_differences)
+            batches.append([m.apply(first) - m.apply(second) for m in measures])
+        return np.concatenate(batches, axis=1)
 
     def stratified_differences(self, measure: Any) -> FloatArray | None:
         """Return replicates of the difference drawn class by class, or None."""
