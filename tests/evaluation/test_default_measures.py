@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -100,5 +99,5 @@ def test_the_command_takes_the_same_text(tmp_path: Path) -> None:
             "default+informedness,recall@precision=0.9",
         ]
         done = subprocess.run(line, capture_output=True, check=True)
-        found = {e["measure"] for e in json.loads(done.stdout)["estimates"]}
+        found = set(cal.from_json(done.stdout).measures)
         assert {"AUC", "MCC", "informedness", "recall@precision=0.9"} <= found
