@@ -96,8 +96,8 @@ def test_the_command_takes_the_same_text(tmp_path: Path) -> None:
             "calipers",
             *command,
             flag,
-            "default+informedness,recall@precision=0.9",
+            "default+kappa,recall@precision=0.9",
         ]
         done = subprocess.run(line, capture_output=True, check=True)
         found = set(cal.from_json(done.stdout).measures)
-        assert {"AUC", "MCC", "informedness", "recall@precision=0.9"} <= found
+        assert {"AUC", "MCC", "kappa", "recall@precision=0.9"} <= found
