@@ -374,13 +374,13 @@ SCRIPT = """
   let by = 7, up = 1;
   const draw = () => {
     const asked = input.value.toLowerCase().split(/\\s+/).filter(Boolean);
-    const value = r => { const v = columns[by][1](r); return v === "" ? null : isNaN(v) ? v : +v; };
-    const left = rows.filter(r => { const text = columns.map(c => c[1](r)).join(" ").toLowerCase();
+    const value = r => { const v = columns[by].at(1)(r); return v === "" ? null : isNaN(v) ? v : +v; };
+    const left = rows.filter(r => { const text = columns.map(c => c.at(1)(r)).join(" ").toLowerCase();
       return asked.every(word => text.includes(word)); })
       .sort((a, b) => { const x = value(a), y = value(b);
         return x === null ? 1 : y === null ? -1 : up * (x < y ? -1 : x > y ? 1 : 0); });
     body.replaceChildren(...left.slice(0, 300).map(r => { const line = document.createElement("tr");
-      for (const c of columns) line.insertCell().textContent = c[1](r); return line; }));
+      for (const c of columns) line.insertCell().textContent = c.at(1)(r); return line; }));
   };
   columns.forEach(([name], k) => { const cell = document.createElement("th");
     cell.textContent = name; cell.style.cursor = "pointer";

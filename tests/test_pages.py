@@ -16,7 +16,14 @@ PAGES = {
 }
 
 #: Pages that programs write; they are looked up, and not read.
-GENERATED = {"benchmarks.md", "coverage.md", "growth.md", "lectures.md", "options.md"}
+GENERATED = {
+    "benchmarks.md",
+    "coverage.md",
+    "growth.md",
+    "lectures.md",
+    "options.md",
+    "worst-worlds.md",
+}
 
 #: Words of all other pages together, and of a tutorial.
 MAX_WORDS, MAX_TUTORIAL = 70_000, 1_000

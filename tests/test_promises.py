@@ -30,7 +30,8 @@ PROMISES = {
     "In the process of the command, OpenBLAS": "cli/test_process.py::test_blas_has_one_thread_unless_the_user_says_so",
     "Under `calipers learn`": "cli/test_process.py::test_blas_has_one_thread_unless_the_user_says_so",
     "Loops over data release": "core/test_threads.py::test_a_signal_ends_the_work",
-    "An HTML page takes": "report/test_html.py::test_pictures_begun_beside_are_those_drawn_at_once report/test_html.py::test_a_page_in_a_forked_process",
+    "Charts are drawn by a helper process": "report/test_html.py::test_pictures_begun_beside_are_those_drawn_at_once "
+    "report/test_html.py::test_a_page_in_a_forked_process",
     "Calipers has not been tested": "core/test_threads.py::test_the_core_asks_for_the_gil",
     "Importing it there": "core/test_threads.py::test_the_core_asks_for_the_gil",
     # Forks
@@ -49,7 +50,15 @@ PROMISES = {
     # Memory
     "No argument makes the process": "laws/test_hostile_arguments.py::test_hostile_arguments",
     "There may be 100": "evaluate/test_plan.py::test_replicates_are_bounded",
-    "A computation that does not fit": "cli/test_process.py::test_a_lack_of_memory_is_said_plainly",
+    "An array that does not fit": "cli/test_process.py::test_a_lack_of_memory_is_said_plainly",
+    "Under a limit of the address space": "cli/test_process.py::test_too_little_memory_is_71_whatever_lacks_it",
+    "To this end it runs in a child": "cli/test_process.py::test_under_a_limit_of_memory_outcomes_and_signals_are_as_without",
+    "Charts are drawn in a process of their own": "cli/test_process.py::test_charts_without_memory_leave_the_evaluation",
+    "Their engine reserves more": "cli/test_process.py::test_charts_without_memory_leave_the_evaluation",
+    "`memory=` (`--memory`) bounds": "engines/test_same_as_memory.py::test_averages_of_areas_of_scores_that_are_taken_together",
+    "SIGTERM and SIGHUP leave no": "cli/test_process.py::test_a_signal_leaves_no_half_written_file",
+    "A table that changes while": "data/test_byte_sources.py::test_a_file_that_changes_while_it_is_read_is_told",
+    "In a subinterpreter": "test_package.py::test_a_subinterpreter_is_refused",
     "A NUL byte in the first": "core/test_trec_limits.py::test_a_null_byte_in_the_beginning "
     "core/test_trec_limits.py::test_a_line_has_a_limit",
     "This prevents a device": "core/test_trec_limits.py::test_a_device_without_an_end "

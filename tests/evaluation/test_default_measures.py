@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -97,8 +96,8 @@ def test_the_command_takes_the_same_text(tmp_path: Path) -> None:
             "calipers",
             *command,
             flag,
-            "default+informedness,recall@precision=0.9",
+            "default+kappa,recall@precision=0.9",
         ]
         done = subprocess.run(line, capture_output=True, check=True)
-        found = {e["measure"] for e in json.loads(done.stdout)["estimates"]}
-        assert {"AUC", "MCC", "informedness", "recall@precision=0.9"} <= found
+        found = set(cal.from_json(done.stdout).measures)
+        assert {"AUC", "MCC", "kappa", "recall@precision=0.9"} <= found

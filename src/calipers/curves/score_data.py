@@ -103,7 +103,10 @@ class ScoreData:
     def without_bands(self) -> ScoreData:
         """The same data, of which curves have no bands."""
         settings = replace(self.settings, interval="none")
-        return replace(self, read=lambda: self.table, settings=settings)
+        return replace(self, read=self._get_table, settings=settings)
+
+    def _get_table(self) -> ScoreTable:
+        return self.table
 
     @cached_property
     def confusion_matrices(self) -> ConfusionMatrix:

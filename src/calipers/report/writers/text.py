@@ -24,7 +24,7 @@ from calipers.report.blocks import (
 )
 from calipers.report.safe_names import escape_unprintable, shorten_name
 from calipers.report.tables import KEY, LINED, METHOD, NUMBER, NUMBERS, VALUE, Column
-from calipers.report.text_columns import align_table, record_lines, split_columns
+from calipers.report.text_columns import align_table, record_lines, split_columns, wrap_line
 from calipers.report.wide import BEST_MARK, has_signs, signs_key, text_tables
 from calipers.report.writers.base import Writer
 
@@ -206,7 +206,8 @@ def _print_columns(columns: Sequence[Column], console: Console, *, first: bool =
     if not console.is_terminal:  # there no blanks pad every line
         lines = [line.rstrip() for line in lines]
     if omitted:
-        lines += ["", f"Columns that do not fit: {', '.join(omitted)}."]
+        note = f"Columns that do not fit: {', '.join(omitted)}."
+        lines += ["", *wrap_line(note, console.width, hanging=0)]
     console.file.write("\n".join([*([] if first else [""]), *lines, ""]))
 
 
