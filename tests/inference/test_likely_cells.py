@@ -63,8 +63,8 @@ def test_likely_contents_are_as_many_rows_as_there_are(weight: float | None) -> 
 
 
 def test_two_systems_are_drawn_together() -> None:
-    """The rows that only one of the two gets right: with ½ for each of the cells of a class, a
-    quarter of 2/K."""
+    """The rows that only one of the two gets right, and those that neither does: of 2/K for each of K
+    classes a quarter each, half of it on the same wrong class; twice as much where they differ."""
     truth = np.repeat([0, 1, 2], 20)
     first, second = truth.copy(), truth.copy()
     second[:4] = 1
@@ -79,8 +79,8 @@ def test_two_systems_are_drawn_together() -> None:
         right = [where[0] == where[k] for k in (1, 2)]
         only.append(drawn[:, right[0] & ~right[1]].sum(axis=1) / drawn.sum(axis=1))
         neither.append(drawn[:, ~right[0] & ~right[1]].sum(axis=1) / drawn.sum(axis=1))
-    close(np.concatenate(only), 4 + 0.5, 56 + 1.5)
-    close(np.concatenate(neither), 0.5, 60 + 1.5)
+    close(np.concatenate(only), 4 + 1, 56 + 0.5 + 1 + 0.75)
+    close(np.concatenate(neither), 0.75, 60 + 0.5 + 2)
 
 
 MEASURES = ["macro-F1", "macro-recall", "macro-precision", "weighted-F1", "MCC", "kappa", "F1[a]"]

@@ -181,7 +181,7 @@ def test_calibration_errors_are_turned(rows: Rows, design: str) -> None:
 @data
 @designs
 def test_counts(rows: Rows, design: str) -> None:
-    """In draws of the cells, of weighted rows by their sums; of clusters by how they move it."""
+    """In likely cells, of weighted rows in draws of their sums; of clusters by how they move it."""
     a, b = (by_hand.f1(rows.truth, p >= 0.5) for p in (rows.a, rows.b))
     w, found = weight_of(rows, design), of(rows, "F1", design)
     value = float(a(w) - b(w))
@@ -192,11 +192,14 @@ def test_counts(rows: Rows, design: str) -> None:
         check(found, value, *by_hand.by_cluster(moved, rows.cluster, held))
         return
     cell = 4 * rows.truth + 2 * (rows.a >= 0.5) + (rows.b >= 0.5)
-    cells, index, counts = np.unique(cell, return_inverse=True, return_counts=True)
     generator = np.random.Generator(np.random.Philox(0))
     if design == "plain":
-        times = generator.multinomial(rows.n, counts / rows.n, DRAWS).astype(float)
+        cells = np.arange(8)
+        prior = np.where(cells // 2 % 2 == cells % 2, 0.25, 0.5)
+        shape = np.bincount(cell, minlength=8) + prior
+        times = generator.standard_gamma(shape, (DRAWS, 8))
     else:
+        cells, index = np.unique(cell, return_inverse=True)
         total, squares = np.bincount(index, w), np.bincount(index, w**2)
         times = generator.poisson(total**2 / squares, (DRAWS, len(cells))) * squares / total
     y, first, second = cells // 4, cells // 2 % 2, cells % 2

@@ -114,7 +114,8 @@ def test_every_measure_is_searched(made: SimpleNamespace) -> None:
     every = {
         (d.family, d.name) for d in definitions() if d.formula.__module__.startswith("calipers.")
     }
-    assert every - found == NO_INTERVAL
+    # Preferences between documents have no population of topics yet; docs/worst-worlds.md says so.
+    assert every - found == {*NO_INTERVAL, ("preferences", "prefs-compatibility")}
 
 
 @pytest.mark.slow

@@ -719,7 +719,8 @@ class PairedCounts:
         names = self.first.matrix.labels
         if measure.label is not None and len(names) > 2:
             cells = self.cells.against_rest(names.index(measure.label))
-            return self._posterior_differences(cells, ("rest", measure.label), [measure.plain])[0]
+            [draws] = self._posterior_differences(cells, ("rest", measure.label), [measure.plain])
+            return draws
         cache = self._posterior_cache
         if measure not in cache:
             measures = dict.fromkeys(
@@ -734,8 +735,8 @@ class PairedCounts:
         return {}
 
     def _posterior_differences(
-        self, cells: MultinomialCells, names: Sequence[Any], measures: Sequence[Any]
-    ) -> FloatArray:
+        self, cells: MultinomialCells, names: tuple[str, ...], measures: Sequence[Any]
+    ) -> Iterable[FloatArray]:
         batches = []
         for posterior_cells, counts in cells.draw_posterior(self.first.settings):
             first, second = (
