@@ -884,7 +884,7 @@ GROUPED = (
     _grouped_kind("groups of judgments", (*others.OF_ASSESSORS, *others.OF_INTENTS)),
     _grouped_kind("attention of groups", others.OF_ATTENTION),
     _grouped_kind("navigational intents", others.OF_NAVIGATION, ("0", "1/nav", "2/nav")),
-    _grouped_kind("preferences", others.OF_PREFERENCES),
+    _grouped_kind("preferences", (*others.OF_PREFERENCES, "prefs-compatibility")),
 )
 
 

@@ -38,7 +38,6 @@ WORLDS, SETS, FRESH = 3, 60, 2_000_000
 NOT_SEARCHED = (
     "p-values, counts that are known and extremes (NumQ, max-error, Dunn, DBCV, total cost, "
     "Hosmer–Lemeshow and its like) have no interval by design.",
-    "Compatibility with preferences between documents (`prefs-compatibility`) has no population of topics yet.",
     "Ratings of pairwise battles, interleaving, passages, reviews and overlaps are not measures of the "
     "catalogue with a population of rows; [coverage](coverage.md) has what is known of them.",
     "Whole pages (headlines, findings), several systems, cross-validation, planning and the "

@@ -114,8 +114,7 @@ def test_every_measure_is_searched(made: SimpleNamespace) -> None:
     every = {
         (d.family, d.name) for d in definitions() if d.formula.__module__.startswith("calipers.")
     }
-    # Preferences between documents have no population of topics yet; docs/worst-worlds.md says so.
-    assert every - found == {*NO_INTERVAL, ("preferences", "prefs-compatibility")}
+    assert every - found == NO_INTERVAL
 
 
 @pytest.mark.slow
