@@ -352,6 +352,12 @@ def _tests_by_name(known: Mapping[str, Sequence[Line]]) -> Iterator[str]:
 
 
 SCRIPT = """
+<style>
+#worlds :is(td, th) { padding: .3em .7em; min-width: 0; white-space: nowrap; vertical-align: top; }
+#worlds td:last-child { min-width: 32rem; white-space: normal; }
+#worlds th button { font: inherit; font-weight: 700; cursor: pointer; }
+#worlds input { width: 100%; }
+</style>
 <div id="worlds"></div>
 <script>
 (async () => {
@@ -368,7 +374,7 @@ SCRIPT = """
     ["median world %", r => percent(r.median_world)], ["rival", r => r.rival], ["world", r => words(r.world)]];
   const input = document.createElement("input");
   input.placeholder = "Filter: words of the measure, the data, the sample or the world";
-  input.style.width = "100%";
+  input.setAttribute("aria-label", "Filter");
   const table = document.createElement("table"), head = table.createTHead().insertRow();
   const body = table.createTBody();
   let by = 7, up = 1;
@@ -383,8 +389,8 @@ SCRIPT = """
       for (const c of columns) line.insertCell().textContent = c.at(1)(r); return line; }));
   };
   columns.forEach(([name], k) => { const cell = document.createElement("th");
-    cell.textContent = name; cell.style.cursor = "pointer";
-    cell.onclick = () => { up = by === k ? -up : 1; by = k; draw(); }; head.append(cell); });
+    const button = cell.appendChild(document.createElement("button")); button.textContent = name;
+    button.onclick = () => { up = by === k ? -up : 1; by = k; draw(); }; head.append(cell); });
   input.oninput = draw;
   box.append(input, table);
   draw();
