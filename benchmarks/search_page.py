@@ -32,22 +32,8 @@ from simulation import RESAMPLES, Tally
 #: What an interval without a caution is to hold in its worst world, and what it should nearly everywhere.
 LEAST, USUAL = 0.85, 0.9
 #: Why a default is worst there: by patterns of the kind, the measure and of what.
-_FEW_DIFFER = (
-    "Few rows differ between the systems, and replicates without them show no difference: the paired "
-    "bootstrap is too narrow."
-)
 _RARE_TAIL = "Data sets without one of the largest losses have short intervals, and show no tail to a caution."
-#: Measures of counts whose differences go by the paired bootstrap.
-_OF_COUNTS = (
-    *("precision", "recall", "specificity", "NPV", "LR[+]", "LR-", "F1", "MCC", "kappa", "Jaccard"),
-    "balanced-accuracy",
-)
 EXPLAINED: Mapping[tuple[str, str, str], str] = {
-    **{
-        ("two classes*", measure, of): _FEW_DIFFER
-        for measure in _OF_COUNTS
-        for of in ("difference", "margin")
-    },
     **{
         ("numbers*", measure, of): _RARE_TAIL
         for measure in ("RMSE", "MSE", "R2", "NRMSE")
