@@ -259,7 +259,7 @@ def _worst(found: Sequence[Row]) -> Iterator[str]:
 
 def _false(found: Sequence[Row]) -> Iterator[str]:
     yield from table(
-        ("measure", "test", "data", "sample", "false claims", "median world", "world", "why"),
+        ("measure", "test", "data", "sample", "false positives", "median world", "world", "why"),
         [
             (
                 row.measure,
@@ -302,7 +302,7 @@ def _by_kind(found: Sequence[Row]) -> Iterator[str]:
                     else "not confirmed",
                 )
             )
-    head = ("data", "sample", "measures", "coverage", "false claims", "worst without caution")
+    head = ("data", "sample", "measures", "coverage", "false positives", "worst without caution")
     yield from table(head, body)
 
 
@@ -334,7 +334,7 @@ def _tests_by_name(known: Mapping[str, Sequence[Line]]) -> Iterator[str]:
             (name, str(len(by)), _percent(rejected / tested), f"{_percent(most)} of {full[key].tested}",
              f"{key[1]}, {key[0]}, {SAMPLES[key[2]]}")
         )  # fmt: skip
-    yield from table(("test", "worlds", "false claims", "most", "where"), body)
+    yield from table(("test", "worlds", "false positives", "most", "where"), body)
 
 
 SCRIPT = """
@@ -415,8 +415,8 @@ def page(known: Mapping[str, Sequence[Line]], found: Sequence[Row]) -> str:
             "",
             "<!-- Made by `python benchmarks/search.py --page`; edit that. -->",
             "",
-            "The worlds of the page on [coverage](coverage.md) were chosen by hand. Here a search chose "
-            "them: it varies the size of the data, prevalence, ties, skewness, tails, the quality and "
+            "The worlds (simulated populations and designs of the sample) of the page on "
+            "[coverage](coverage.md) were chosen by hand. Here a search chose them: it varies the size of the data, prevalence, ties, skewness, tails, the quality and "
             "correlation of two systems, clusters, weights, serial correlation and more, and keeps the "
             "world in which a default does worst. `benchmarks/search.py` repeats it, and goes on where "
             "it stopped.",
@@ -427,40 +427,40 @@ def page(known: Mapping[str, Sequence[Line]], found: Sequence[Row]) -> str:
             "true difference is exactly 0. All worlds have at least 30 units: rows, topics or clusters. "
             f"Each round of the search draws {RANDOM} worlds for every kind of data and sample, "
             f"with {SETS} data sets each, and goes on near those that are worst. The worst world of a "
-            f"default is then confirmed on {CONFIRMED} fresh data sets a round; only these are "
-            "reported below, as the worst of many figures is worse than its world. Until now: "
+            f"default is then simulated again with {CONFIRMED} fresh data sets a round; only these are "
+            "reported below, as a minimum that was selected is biased. Until now: "
             f"{worlds:,} worlds and {sets:,} data sets, with {RESAMPLES} replicates in each bootstrap.",
             "",
             f"Of {len(intervals):,} defaults (a measure, its value or the difference of two systems, a "
-            f"kind of data and sample) that were confirmed, {len(short)} hold less than {LEAST:.0%} without a caution "
-            f"in the worst world that was found, by more than chance; {len(often)} hold less than "
-            f"{USUAL:.0%} in more than a tenth of the worlds at random. Of {len(tests):,} tests and "
-            f"margins at 5%, {len(false)} make more than 6% false claims in theirs. A caution is the "
-            "“but” in the name of a method ([what that means](inference.md#which-interval-you-get)). A "
+            f"kind of data and sample) that were confirmed, {len(short)} have a coverage below {LEAST:.0%} without a caution "
+            f"in the worst world that was found, by more than chance; {len(often)} have less than "
+            f"{USUAL:.0%} in more than a tenth of the random worlds. Of {len(tests):,} tests and "
+            f"margins at 5%, {len(false)} have more than 6% false positives by more than chance. A caution "
+            "is the remark “(caution: …)” after the name of a method ([what that means](inference.md#which-interval-you-get)). A "
             "value without an interval is counted as absent, not as a miss.",
             "",
             "## All defaults",
             "",
             "A click on a heading sorts. The data with all parameters: "
-            "[worst-worlds.json](worst-worlds.json){ #worlds-data }. Worst: coverage, or false claims of tests.",
+            "[worst-worlds.json](worst-worlds.json){ #worlds-data }. Worst: coverage, or false positives of tests.",
             SCRIPT,
             "## Kinds of data",
             "",
-            "Coverage without a caution and false claims over the worlds at random, in percent of all data "
-            "sets, which shows that truth and data fit together; and the worst interval that was confirmed.",
+            "Coverage without a caution and false positives over all random worlds, in percent of the data "
+            "sets (a check of the simulation), and the worst interval that was confirmed.",
             "",
             *_by_kind(found),
-            f"## Intervals that hold less than {LEAST:.0%} in their worst world",
+            f"## Intervals with coverage below {LEAST:.0%} in their worst world",
             "",
-            "Without a caution, in percent of the intervals, with the standard error.",
+            "Coverage of the intervals without a caution in percent, their number, and the standard error.",
             "",
             *_worst(short),
-            "## Tests and margins that claim too much",
+            "## Tests and margins with too many false positives",
             "",
             *_false(false),
             "## Tests by name",
             "",
-            "False claims of tests at 5% in the worlds with two systems that are alike and were "
+            "False positives of tests at 5% in the worlds with two systems that are alike and were "
             "confirmed; these are the worst worlds of the default test and interval.",
             "",
             *_tests_by_name(known),
