@@ -21,6 +21,7 @@ TABLES = {
     "classes.csv": ("diagnosis,p_new,p_old", "{sick},{u:.3f},{v:.3f}"),
     "zero.csv": ("y,score", "{bit},{z:.2f}"),
     "loans.csv": ("region,defaulted,score", "{region},{late},{risk:.3f}"),
+    "models.csv": ("region,defaulted,old,new", "{region},{late},{risk:.3f},{risk:.2f}"),
     "many.csv": ("label,p_cat,p_dog,p_cow", "{pet},{pu},{pv},{pw}"),
     "predicted.csv": ("id,actual,predicted", "{i},{pet},{pet2}"),
     "homes.csv": ("price,predicted,rooms", "{z},{z},{grade}"),
@@ -44,6 +45,8 @@ COMMANDS = {
     "--probability p_new --probability p_old",
     "zero.csv": "classification zero.csv --truth y --score score",
     "loans.csv": "classification loans.csv --truth defaulted --positive yes --probability score",
+    "models.csv": "classification models.csv --truth defaulted --positive yes --probability old "
+    "--probability new",
     "many.csv": "classification many.csv --truth label --probability 'p_*'",
     "predicted.csv": "classification predicted.csv --truth actual --predicted predicted",
     "homes.csv": "regression homes.csv --truth price --predicted predicted",

@@ -401,6 +401,16 @@ def _find_truth(columns: Sequence[ColumnProfile]) -> ColumnProfile | None:
         ]
     if matches or (predictions and len(classes) == 1):
         return (matches or classes)[0]
+    # Probabilities may be called after models.
+    probabilities = [c for c in others if c.is_probability]
+    if not predictions and probabilities:
+        binary = [c for c in classes if len(c.values) == 2]
+        separated = [
+            c
+            for c in binary
+            if all(abs(_correlation(p, c)) >= MIN_CORRELATION for p in probabilities)
+        ]
+        return separated[0] if len(separated) == 1 else None
     return None
 
 
@@ -436,6 +446,8 @@ def _suggest_predictions(
     """Return commands for a truth and the predictions of it among other columns."""
     table, claim = {"table": [path]}, f"{path}: {truth.name} looks like the truth"
     candidates = [c for c in columns if c.has_word(PREDICTION_WORDS) and c.values]
+    if not candidates and truth.has_classes:  # probabilities may be called after models
+        candidates = [c for c in columns if c.is_probability and not c.has_word(ID_WORDS)]
     groups = [c for c in columns if c.has_word(GROUP_WORDS) and not c.is_unique]
     numbers = [c for c in candidates if c.is_numeric and c not in groups]
     if groups and numbers and truth.is_whole and len(truth.values) <= MAX_GRADES:
