@@ -388,6 +388,8 @@ def curves(task: str, engine: str, base: Any) -> None:
     how: dict[str, Any] = {}
     if task == "clustering":
         how = {"features": ["na", "nb"], "measures": ["silhouette"]}
+    if task == "survival":
+        how = {"survival": {name: {1.0: f"p{name}"} for name in SYSTEMS}, "measures": ["C-index"]}
     assert len(run(task, engine, **how, curves=True).curves)
     assert not len(run(task, engine, **how, curves=False).curves)
 

@@ -299,12 +299,20 @@ def test_a_perfect_system_gets_the_perfect_value(kind: Kind, data: st.DataObject
         rel = measure.parameters.get("rel", 1) if binary else 1  # gains look at every grade
         value = measure.apply(perfect[rel - 1](definition))
         cut = definition.parameters.get("cutoff") != measure.parameters.get("cutoff")
+        # A document without a preference has no place in a ranking that respects all of them.
+        cut |= definition.name == "prefs-compatibility"
         if definition.perfect is not None and not cut:  # AP@1 of two relevant documents is ½
             same(measure, value[~np.isnan(value)], definition.perfect)
         # (Leaving irrelevant documents out is worth more to the first two than respecting everything;
         # and where more is wanted than is positive, it helps to tell the negatives apart. Wins by the
         # longer answer alone say little about equal length.)
-        exempt = ("Rnonrel", "precision@volume", "D-calibration", "LC-win-rate")
+        exempt = (
+            "Rnonrel",
+            "prefs-compatibility",
+            "precision@volume",
+            "D-calibration",
+            "LC-win-rate",
+        )
         named = any(name in definition.name for name in exempt)
         if definition.higher_is_better is not None and not named:
             other = measure.apply(of(definition))

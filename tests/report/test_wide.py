@@ -162,13 +162,17 @@ def test_the_page_has_every_pair_to_choose_from() -> None:
     assert len(data["pairs"]) * len(data["measures"]) == len(MANY.comparison) == 2 * 66
     for measure, (digits, *columns) in data["measures"].items():
         for (a, b), value, low, high, p, verdict in zip(data["pairs"], *columns, strict=True):
-            d = MANY.comparison[data["systems"][a], data["systems"][b], measure]
-            half = 0.51 * 10**-digits
-            assert [value, low, high] == pytest.approx(
-                [x * 10**digits for x in (d.value, d.low, d.high)], abs=half * 10**digits
-            )
+            pair = data["systems"][a], data["systems"][b]
+            is_same = pair in {(d.system, d.baseline) for d in MANY.comparison}
+            d = MANY.comparison[(*(pair if is_same else pair[::-1]), measure)]
+            limits = (d.value, d.low, d.high) if is_same else (-d.value, -d.high, -d.low)
+            assert [value, low, high] == pytest.approx([x * 10**digits for x in limits], abs=0.51)
             assert p == pytest.approx(1e4 * d.p_adjusted, abs=0.51)
-            assert data["verdicts"][verdict] == outcome(d).value
+            opposite = {"better": "worse", "worse": "better"}
+            expected = outcome(d).value
+            assert data["verdicts"][verdict] == (
+                expected if is_same else opposite.get(expected, expected)
+            )
     ranked = re.findall(r'<th scope="row"><bdi>(.*?)</bdi>', page.partition('id="ranking"')[2])
     assert ranked[:12] == sorted(MANY.systems, key=lambda name: MANY[name, "MAE"].value)
 

@@ -262,7 +262,8 @@ def p_plus_q(
             partial(q_measure, cutoff=cutoff, beta=beta, gains=gains),
         ),
     ):
-        value[mask] = formula(rankings.take_topics(mask))
+        # Without a gain, as of grades that ``gains`` maps to 0, a subtopic has 0.
+        value[mask] = np.nan_to_num(formula(rankings.take_topics(mask)))
     return g.sum_by_topic(value) / g.n_groups_with_relevant(rel)
 
 
