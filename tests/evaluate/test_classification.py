@@ -90,7 +90,7 @@ BY_UNITS = "t or Bayesian bootstrap, paired"
 @pytest.mark.parametrize(
     ("interval", "auc", "f1", "brier"),
     [
-        ("auto", BY_UNITS, "paired bootstrap [B]", BY_UNITS),
+        ("auto", BY_UNITS, "Jeffreys, Dirichlet posterior", BY_UNITS),
         ("bootstrap", *["paired bootstrap [B]"] * 3),
         ("analytic", "DeLong, Student t, paired", "delta, Student t, paired", "Student t, paired"),
     ],

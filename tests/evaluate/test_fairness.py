@@ -252,3 +252,16 @@ def test_joint_intervals_hold(true: tuple[float, ...], n: int) -> None:
         held += [i.low <= x + 1e-12 and x <= i.high + 1e-12
                  for i, x in zip(intervals, expected, strict=True)]  # fmt: skip
     assert held.min() >= 0.91 * n_sets
+
+
+def test_what_cannot_be_compared_is_said() -> None:
+    truth, score = [0, 1, 1, 0] * 5, [0.1, 0.9, 0.4, 0.6] * 5
+    scored = cal.classification(truth, score=score, slices={"g": list("aabb") * 5})
+    with pytest.raises(cal.InputError, match="recall needs predicted labels"):
+        cal.fairness(scored, measures="recall-difference")
+    with pytest.raises(cal.InputError, match="Brier needs probabilities"):
+        cal.fairness(scored, measures="Brier-ratio")
+    alone = cal.classification(truth, truth, slices={"g": ["a"] * 20})
+    with pytest.raises(cal.InputError, match="g has one group, 'a'"):
+        cal.fairness(alone)
+    assert cal.fairness(alone, measures="recall-group-min")["recall-group-min"].lowest == "a"

@@ -253,3 +253,14 @@ def test_the_page_shows_calibration_at_each_time() -> None:
     ev = cal.survival(TIME, EVENT, survival=SURVIVAL, times=list(TIMES), cluster=TABLE["user"])
     assert "Calibration of predicted risks" in ev.to_html()
     assert ev.curves[0].low[3] < ev.curves[0].y[3] < ev.curves[0].high[3]
+
+
+def test_groups_that_are_not_followed_are_omitted_however_they_end() -> None:
+    """A group whose last row has an event is not shown where one that ends censored is not."""
+    time = [1.0, 2.0, 3.0] * 20
+    event = [1, 1, 1, *[1, 1, 0] * 19]
+    half = np.repeat([0.1, 0.9], 30)
+    [curve] = cal.survival(time, event, survival={9.0: half}).curves
+    assert len(curve.x) == 0
+    [curve] = cal.survival(time, event, survival={2.5: half}).curves
+    assert len(curve.x) == 2

@@ -80,7 +80,8 @@ def fairness(
     Raises
     ------
     InputError
-        If the evaluation has no data or no slices, or if a measure is unknown.
+        If the evaluation has no data or no slices, if a measure is unknown or needs another output
+        of the systems, or if a column has one group.
 
     See Also
     --------
@@ -127,10 +128,18 @@ def fairness(
     check_level(level)
     requests = _read_requests(evaluation, measures)
     needed = list(dict.fromkeys(m for request in requests for m in request.measures))
+    for output, measure in product(getattr(sources, "systems_by_name", {}).values(), needed):
+        output.check_measure(measure)
     groups: dict[str, dict[str, Any]] = {}
     for definition, name, sample in sources.iterate_slices():
         if name != MISSING_SLICE:
             groups.setdefault(definition.column, {})[name] = sample
+    compares = any(not request.statistic.startswith("group") for request in requests)
+    for column, samples in groups.items():
+        if compares and len(samples) < 2:
+            raise InputError(
+                f"slices: {column} has one group, {next(iter(samples))!r}; expected more"
+            )
     rows = [
         disparity
         for column, samples in groups.items()
