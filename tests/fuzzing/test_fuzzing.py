@@ -68,7 +68,7 @@ def failures(fuzzer: ModuleType) -> list[str]:
         ("os.kill(os.getpid(), 9)", "exit code -9"),
         ("print('Traceback', file=sys.stderr); return 3", "traceback or warning"),
         ("return 3", "exit code 3 without a message"),
-        ("bytearray(200 << 20); return 0", "memory"),
+        ("bytearray(1 << 30); return 0", "memory"),
     ],
 )
 def test_what_is_wrong_is_noticed_and_made_smaller(

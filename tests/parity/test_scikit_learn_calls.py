@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import numpy as np
@@ -50,9 +51,29 @@ class OmittedError(Exception):
 
 @pytest.fixture(scope="module")
 def calls(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, dict[str, Any], Any]]:
-    """Each different call of their tests: function, arguments and result."""
-    folder = tmp_path_factory.mktemp("scikit-learn")
-    here, file = str(Path(__file__).parent), folder / "calls"
+    """Each different call of their tests: function, arguments and result.
+
+    The first worker of a run records them, for a minute, and the others wait for it.
+    """
+    shared = tmp_path_factory.getbasetemp()
+    folder = (shared.parent if "PYTEST_XDIST_WORKER" in os.environ else shared) / "scikit-learn"
+    file = folder / "calls"
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        for _ in range(600):
+            if file.exists():
+                break
+            sleep(1)
+    else:
+        record(folder, file)
+    made = (pickle.loads(call) for call in pickle.loads(file.read_bytes()))
+    return [(name, pickle.loads(arguments), result) for name, arguments, result in made]
+
+
+def record(folder: Path, file: Path) -> None:
+    """Run their tests, and write the calls at once."""
+    here, new = str(Path(__file__).parent), file.with_suffix(".new")
     subprocess.run(
         [
             *(sys.executable, "-m", "pytest", "-q", "-c", os.devnull, f"--rootdir={folder}"),
@@ -65,16 +86,15 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, dict[str,
         env={
             **os.environ,
             "PYTHONPATH": here,
-            "RECORDED_CALLS": str(file),
+            "RECORDED_CALLS": str(new),
             "PYTEST_ADDOPTS": "",
-            # Each worker of a run records for itself, and takes its tests from the same list.
+            # The same calls in every run, as some tests go through sets.
             "PYTHONHASHSEED": "0",
             "SKLEARN_TESTS_GLOBAL_RANDOM_SEED": "42",
         },
         stdout=subprocess.DEVNULL,
     )
-    made = (pickle.loads(call) for call in pickle.loads(file.read_bytes()))
-    return [(name, pickle.loads(arguments), result) for name, arguments, result in made]
+    new.rename(file)
 
 
 def evaluated(
