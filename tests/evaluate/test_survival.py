@@ -262,5 +262,6 @@ def test_groups_that_are_not_followed_are_omitted_however_they_end() -> None:
     half = np.repeat([0.1, 0.9], 30)
     [curve] = cal.survival(time, event, survival={9.0: half}).curves
     assert len(curve.x) == 0
-    [curve] = cal.survival(time, event, survival={2.5: half}).curves
-    assert len(curve.x) == 2
+    for end in (2.5, 3.0):  # some rows are censored at 3, and have no event until then
+        [curve] = cal.survival(time, event, survival={end: half}).curves
+        assert len(curve.x) == 2

@@ -393,24 +393,17 @@ def _find_truth(columns: Sequence[ColumnProfile]) -> ColumnProfile | None:
         if value >= MIN_CORRELATION:
             return column
     classes = [c for c in others if c.has_classes and not c.has_word(GROUP_WORDS)]
-    if len(classes) > 1 and numbers:
+    # Probabilities may be called after models.
+    outputs = numbers[:1] if predictions else [c for c in others if c.is_probability]
+    if outputs and (len(classes) > 1 or not predictions):
         classes = [
             c
             for c in classes
-            if len(c.values) == 2 and abs(_correlation(numbers[0], c)) >= MIN_CORRELATION
+            if len(c.values) == 2
+            and all(abs(_correlation(output, c)) >= MIN_CORRELATION for output in outputs)
         ]
-    if matches or (predictions and len(classes) == 1):
+    if matches or ((predictions or outputs) and len(classes) == 1):
         return (matches or classes)[0]
-    # Probabilities may be called after models.
-    probabilities = [c for c in others if c.is_probability]
-    if not predictions and probabilities:
-        binary = [c for c in classes if len(c.values) == 2]
-        separated = [
-            c
-            for c in binary
-            if all(abs(_correlation(p, c)) >= MIN_CORRELATION for p in probabilities)
-        ]
-        return separated[0] if len(separated) == 1 else None
     return None
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from calipers.caching import cached_property
-from calipers.curves.lazy_curves import LazyCurve, LazyCurves
+from calipers.curves.lazy_curves import CurvesWithoutBands, LazyCurve, LazyCurves
 from calipers.data.errors import InputError, did_you_mean
 from calipers.lazy_dataclasses import dataclass
 from calipers.measures import parse
@@ -91,8 +91,8 @@ class ScoreCurves(LazyCurves):
 
     @cached_property
     def without_bands(self) -> LazyCurves:
-        """The same curves, for which no band is computed."""
-        return replace(self, read_score_data=self._read_without_bands)
+        """The same curves without their bands, which are not computed either."""
+        return CurvesWithoutBands(replace(self, read_score_data=self._read_without_bands))
 
     def _read_without_bands(self) -> Sequence[ScoreData]:
         return [scored.without_bands for scored in self.score_data]

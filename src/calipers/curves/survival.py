@@ -29,16 +29,14 @@ def survival_calibration(system: SurvivalOutput, time: float, series: str = "") 
     """Compute the observed risk of an event until a time, in groups by the predicted risk.
 
     The observed risk is 1 − S of Kaplan and Meier's estimate on the rows of the group. Groups in
-    which no row is observed until the time are omitted, unless all had their event. (If only those
-    whose last row is censored were omitted, the others would be a selection of high risks.)
+    which no row is observed until the time are omitted, unless all had their event.
     """
     predicted = 1 - system.survival[:, system.times.index(time)]
     weight = np.ones(len(predicted)) if system.weight is None else system.weight
     measure, points = parse(f"OE-ratio@{time!r}", "survival-probabilities"), []
     for rows in equal_weight_bins(predicted, weight, MAX_GROUPS) if weight.any() else ():
         observed, limits = system.take_rows(rows).sample_for(measure).observed_risk(time)
-        is_followed = system.time[rows].max() >= time or system.event[rows].all()
-        if is_followed and np.isfinite(observed):
+        if np.isfinite(observed):
             x = float(np.average(predicted[rows], weights=weight[rows]))
             points.append((x, observed, limits.low, limits.high))
     x, y, low, high = np.array(points).reshape(-1, 4).T

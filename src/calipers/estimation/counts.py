@@ -211,13 +211,18 @@ class ClassCounts:
         """
         if measure.label is not None and self.matrix.n_classes > 2:
             return self._class_counts(measure.label).posterior_draws(measure.plain)
-        shared = [m for m in self.joint_measures if m.label is None or self.matrix.n_classes == 2]
 
         def matrices() -> Iterator[ConfusionMatrix]:
             for cells, counts in self.cells.draw_posterior(self.settings):
                 yield cells.margin_confusion(counts, self.matrix.labels)
 
-        return _cached_values(self._posterior_cache, (measure, *shared), matrices)[measure]
+        measures = (measure, *self.measures_of_table)
+        return _cached_values(self._posterior_cache, measures, matrices)[measure]
+
+    @property
+    def measures_of_table(self) -> list[Any]:
+        """Measures that are computed together and need the table of all classes."""
+        return [m for m in self.joint_measures if m.label is None or self.matrix.n_classes == 2]
 
     def _class_counts(self, label: str) -> ClassCounts:
         """Return the counts of one class against all others."""
@@ -721,18 +726,16 @@ class PairedCounts:
             cells = self.cells.against_rest(names.index(measure.label))
             [draws] = self._posterior_differences(cells, ("rest", measure.label), [measure.plain])
             return draws
-        cache = self._posterior_cache
-        if measure not in cache:
-            measures = dict.fromkeys(
-                (measure, *(m for m in self.first.joint_measures if not m.label or len(names) == 2))
-            )
-            differences = self._posterior_differences(self.cells, names, list(measures))
-            cache.update(zip(measures, differences, strict=True))
-        return cache[measure]
+        if measure in self._cached_posterior:
+            return self._cached_posterior[measure]
+        [draws] = self._posterior_differences(self.cells, names, [measure])
+        return draws
 
     @cached_property
-    def _posterior_cache(self) -> dict[Any, FloatArray]:
-        return {}
+    def _cached_posterior(self) -> dict[Any, FloatArray]:
+        measures, names = self.first.measures_of_table, self.first.matrix.labels
+        draws = self._posterior_differences(self.cells, names, measures) if measures else ()
+        return dict(zip(measures, draws, strict=True))
 
     def _posterior_differences(
         self, cells: MultinomialCells, names: tuple[str, ...], measures: Sequence[Any]

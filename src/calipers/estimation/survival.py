@@ -103,18 +103,20 @@ class SurvivalSample:
         """Return Kaplan and Meier's risk of an event until a time, and its limits.
 
         They are on the scale of log(−log S), with an error that includes clusters and weights. If
-        nobody had an event, or everybody, they are those of Wilson, of the rows that are observed
-        beyond the time or of the events. The risk is NaN if no row is observed beyond the time and
-        not all had their event.
+        nobody had an event, or everybody, they are those of Wilson, of the rows that are known to
+        have none until the time or of the events. The risk is NaN if there are no such rows and not
+        all had their event. (If it were NaN only where the last row is censored, the groups that
+        have a risk would be a selection of those with an event at the end.)
         """
         rows, level = self.rows, self.settings.level
         number, n_events = np.array([rows.n_times_until(time)]), self._n_events_until(time)
         survived = float(rows.event_survival.values[number[0]])
-        n_later = effective_size_from_weights(rows.weight[rows.time > time])
-        if survived > 0 and n_later == 0:
+        is_free = (rows.time > time) | ((rows.time == time) & ~rows.event)
+        n_free = effective_size_from_weights(rows.weight[is_free])
+        if n_free == 0 and not rows.event[rows.weight > 0].all():
             return math.nan, no_interval("none", "undefined_value")
         if survived in (0.0, 1.0):
-            return 1 - survived, proportions.wilson(1 - survived, n_later or n_events, level)
+            return 1 - survived, proportions.wilson(1 - survived, n_free or n_events, level)
         column = float(rows.total) * rows.event_survival.log_derivative(np.ones(1), number)
         error = Influence(column, MeanVariance(self.weight, self.clusters)).standard_error
         hazard = -math.log(survived)

@@ -33,11 +33,7 @@ from calipers.evaluation.conventions import TREC_CUTOFFS
 from calipers.evaluation.default_comparison import default_comparison
 from calipers.evaluation.finding_inputs import from_labeled_topics, from_runs
 from calipers.evaluation.options import MeasureNames, make_settings
-from calipers.evaluation.shared import (
-    StatisticsByType,
-    full_measure_name,
-    select_measures,
-)
+from calipers.evaluation.shared import StatisticsByType, full_measure_name, select_measures
 from calipers.evaluation.stored_predictions import Baseline, add_stored_topics, baseline_provenance
 from calipers.evaluation.topic_scores import DOCUMENT_ORDERS, TopicScores
 from calipers.lazy_dataclasses import dataclass

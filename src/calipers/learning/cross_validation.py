@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from calipers import findings
-from calipers.curves.lazy_curves import CurvesWithoutBands, LazyCurves
+from calipers.curves.lazy_curves import LazyCurves
 from calipers.data.arrays import check_length, take_rows, to_array
 from calipers.data.class_labels import encode_labels, label_name
 from calipers.data.columns import add_files, collect_columns
@@ -860,9 +860,7 @@ class _CrossValidation:
             ),
             comparison=comparison,
             curves=(
-                CurvesWithoutBands(pooled.curves.without_bands)
-                if isinstance(pooled.curves, LazyCurves)
-                else ()
+                pooled.curves.without_bands if isinstance(pooled.curves, LazyCurves) else ()
             ),
             per_unit=averages.per_fold,
             findings=fold_findings(rows_evaluation.findings, comparison, settings.level),
