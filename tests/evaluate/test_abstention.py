@@ -62,7 +62,7 @@ def test_recorded_values(name: str) -> None:
     assert cal.abstention(ev, RUN, name).value == pytest.approx(RECORDED[name])
 
 
-@pytest.mark.parametrize("n", [5, 10, 25, 64])
+@pytest.mark.parametrize("n", [4, 5, 10, 25, 64])
 @pytest.mark.parametrize("score", ["max", "std", "diff1"])
 def test_formula_of_mteb(n: int, score: str) -> None:
     qrels, run = random_data(n, n)
